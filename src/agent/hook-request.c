@@ -125,8 +125,8 @@ static bool lists(const char *list, const char *tool)
 	return false;
 }
 
-/* Not a shell that we know. One that we asked to be told of runs commands all
- * the same, which nobody would put into the sandbox.
+/* Not a shell that we know. A tool of our matcher runs commands all the same, and they
+ * would run outside the sandbox.
  */
 static int check_other(const struct hook_call *call, const char *tool,
 		       struct err *err)

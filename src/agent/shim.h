@@ -17,7 +17,7 @@ struct err;
 
 /* The second line of each shim starts with this */
 #define SHIM_MARK	"# cloche shim: "
-/* Set inside, so that who asks knows that the shim was used */
+/* Set inside: the shim was used */
 #define SHIM_VARIABLE	"CLOCHE_SHIM"
 
 enum {

@@ -122,7 +122,7 @@ static void print_examples(const char *call)
 	}
 }
 
-/* The options of @word alone, or of all words; those of run are told by its help */
+/* The options of @word alone, or of all words; the help of run has its own */
 static void print_flags(const struct verb *c, const char *word,
 			const char *synopsis)
 {

@@ -48,7 +48,7 @@
 enum {
 	EXIT_BLOCK = 2,
 	HOOK_REPLY_MAX = 16 << 20,	/* A call is 1 MiB, quoted twice */
-	FAILURE_LINES_MAX = 8,		/* Refusals that are told */
+	FAILURE_LINES_MAX = 8,		/* Refusals that are listed */
 	FAILURE_AGE_MS = 10 * 60000,	/* Older ones were another command's */
 };
 

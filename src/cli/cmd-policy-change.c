@@ -24,8 +24,8 @@
 #include "run/policy-why.h"
 #include "run/settings-edit.h"
 
-/* Editing local settings that do not count would look like a success. True,
- * and said so, if somebody stronger decides.
+/* Editing local settings that do not count would look like a success. True, with a
+ * message, if settings of a stronger scope decide.
  */
 static bool is_locked(const struct policy *policy)
 {
@@ -266,7 +266,7 @@ static char *make_value(const struct policy *policy, enum scope scope,
 	return scope == SCOPE_PROJECT ? shorten(policy, full) : take_ptr(full);
 }
 
-/* True, and said so, if one more rule would not allow it: @why says what does */
+/* True, with a message, if one more rule would not allow it: @why says what does */
 static bool is_in_vain(const struct kind *kind, const struct policy_why *why)
 {
 	auto_buf struct buf by = { 0 };

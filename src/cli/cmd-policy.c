@@ -402,7 +402,7 @@ static json_t *text_json(const struct text_value *text)
 	return entry(json_text(shown ? shown : text->value), &text->origin);
 }
 
-/* What became of one row of the schema; NULL if nobody set it */
+/* What became of one row of the schema; NULL if it is not set */
 static json_t *value_json(const struct policy *p, const struct setting *s)
 {
 	switch (s->type) {
@@ -539,7 +539,7 @@ static bool is_built_in(json_t *one)
 
 enum { BUILT_IN_MAX = 4 };	/* More are only counted */
 
-/* The entries that somebody wrote; of the built-in ones how many there are, or all
+/* The entries of settings files; of the built-in ones how many there are, or all
  * if @verbose
  */
 static void print_entries(json_t *entries, bool verbose)

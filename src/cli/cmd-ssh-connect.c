@@ -6,7 +6,7 @@
  *
  * $GIT_SSH_COMMAND in the sandbox names it (plan/network.c). Plain ssh works
  * as well, for what it connects to is captured; but then a refusal is only "no
- * such name". Here the gate is asked by name, and its reason is told.
+ * such name". Here the gate is asked by name, and its reason is printed.
  *
  * With ProxyUseFdpass ssh gets the connected socket itself over stdout, so
  * there is no process between the two.

@@ -9,7 +9,7 @@
  *
  * The supervisor is a child, and reaped here as soon as its socket is closed.
  * A host that waits for every child may be quicker: the status comes over the
- * socket, so nothing is lost but who was first.
+ * socket, so nothing is lost if the host reaps it first.
  */
 
 #include "embed/run-api.h"

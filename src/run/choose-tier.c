@@ -2,9 +2,9 @@
 /*
  * run/choose-tier.c - which tier a run gets, and when a weaker one will do
  *
- * The full tier is tried first and not asked about: that costs nothing where it
- * works. Only when it could not be built is the doctor called, and only if it
- * finds the machine at fault is the landlock tier tried, and said so.
+ * The full tier is tried first, without a probe: that costs nothing where it works.
+ * Only when it could not be built are the doctor's probes run, and only if they fail
+ * too is the landlock tier tried, with a message.
  */
 
 #include "run/choose-tier.h"
@@ -99,16 +99,17 @@ int tier_choose(const struct options *options, const struct policy *policy,
 	const char *asked = options_get(options, OPTION_TIER);
 	const char *wish = wish_for_full(options, policy);
 	enum tier tier = TIER_FULL;
-	auto_buf struct buf who = { 0 };
+	auto_buf struct buf origin = { 0 };
 
 	if (asked && tier_parse(asked, &tier) < 0)
 		return fail(err, -EINVAL, "--tier: '%s' is not one of full, landlock",
 			    asked);
 	if (tier > minimum_of(policy)) {
-		origin_describe(&policy->texts[TEXT_MINIMUM_TIER].origin, &who);
+		origin_describe(&policy->texts[TEXT_MINIMUM_TIER].origin,
+				&origin);
 		return fail(err, -EPERM, "tier %s is less than the policy asks for: minimumTier is %s (%s)",
 			    tier_name(tier), tier_name(minimum_of(policy)),
-			    buf_str(&who));
+			    buf_str(&origin));
 	}
 	*ret = tier;
 	if (tier == TIER_FULL)

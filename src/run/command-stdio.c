@@ -33,9 +33,9 @@ enum { CHUNK = 64 << 10 };
  * @pipe:	Our end, non-blocking; -1 when done
  * @inside:	The command's end; -1 once the sandbox has it
  * @from, @to:	Where bytes come from and go to
- * @full:	@source is @to: who reads there is slow
- * @pending:	Room for what is copied: a stack may be small. For the command
- *		also bytes that its pipe had no room for.
+ * @full:	@source is @to: its reader is slow
+ * @pending:	The buffer: a stack may be small. For the command also bytes that its
+ *		full pipe did not take.
  */
 struct relay {
 	int pipe, inside, from, to;
@@ -50,7 +50,7 @@ struct relay {
 /**
  * struct command_stdio - The three
  * @path:	The file that is opened again as standard input, or NULL
- * @limited:	@room is what may still be printed
+ * @limited:	@left is how many bytes may still be printed
  * @cut_off:	More was to be printed than that
  */
 struct command_stdio {
@@ -58,7 +58,7 @@ struct command_stdio {
 	struct relay relays[3];
 	char *path;
 	bool limited, cut_off;
-	uint64_t room;
+	uint64_t left;
 };
 
 static bool was_closed[3];
@@ -239,7 +239,7 @@ int command_stdio_new(const struct plan *plan, const struct number *output,
 	int r = 0;
 
 	s->limited = output->set;
-	s->room = output->value;
+	s->left = output->value;
 	for (int i = 0; i < 3; i++) {
 		s->relays[i].pipe = s->relays[i].inside = -1;
 		s->relays[i].all = s;
@@ -295,7 +295,7 @@ static void cut_off(struct command_stdio *s)
 		finish(&s->relays[i]);
 }
 
-static bool has_room(int fd)
+static bool is_writable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
@@ -303,20 +303,20 @@ static bool has_room(int fd)
 }
 
 /* From the command to the reader: what there is. False when nothing more is
- * ready. What a pipe with room takes at once is all that may be written to it.
+ * ready. No more is written to a pipe than it takes without blocking.
  */
 static bool copy_out(struct relay *r)
 {
 	struct command_stdio *all = r->all;
 	ssize_t n = read(r->from, r->pending, all->limited ? PIPE_BUF : CHUNK);
-	const bool over = all->limited && n > 0 && (uint64_t)n > all->room;
+	const bool over = all->limited && n > 0 && (uint64_t)n > all->left;
 
 	if (n < 0)
 		return errno == EINTR;
 	if (over)
-		n = (ssize_t)all->room;
+		n = (ssize_t)all->left;
 	if (all->limited)
-		all->room -= (uint64_t)n;
+		all->left -= (uint64_t)n;
 	if ((!n && !over) || fs_tell(r->to, r->pending, (size_t)n) < 0) {
 		finish(r);
 		return false;
@@ -326,7 +326,7 @@ static bool copy_out(struct relay *r)
 	return !over;
 }
 
-/* To the command: a file is always ready, the pipe says when it has room */
+/* To the command: a file is always ready, the pipe is waited for */
 static void copy_in(struct relay *r)
 {
 	ssize_t n;
@@ -354,12 +354,12 @@ static int wait_for(struct relay *r, int fd, uint32_t events)
 	return loop_add(r->loop, &r->source, events);
 }
 
-/* The supervisor has others to serve: who reads slowly is waited for, and with
- * him the command
+/* The supervisor must not block on a slow reader: it waits in the loop, and the command
+ * waits for its pipe
  */
 static int pass_on(struct relay *r)
 {
-	const bool full = r->all->limited && !has_room(r->to);
+	const bool full = r->all->limited && !is_writable(r->to);
 
 	if (full != r->full) {
 		r->full = full;

@@ -23,7 +23,7 @@ int host_channel_new(int fd, pid_t parent, struct host_channel **ret,
 void host_channel_free(struct host_channel *channel);
 
 /* Serve it from the loop of @run: signals for the command, answers, updates of the
- * settings. What the library has said so far waits until then. When the program that
+ * settings. What the library sent before is read then. When the program that
  * uses the library ends, or closes its end, the run ends.
  */
 int host_channel_serve(struct host_channel *channel, struct run *run);

@@ -164,15 +164,15 @@ void immutable_files_add(struct policy *policy)
 void immutable_files_remember(const struct options *options,
 		     const struct policy *policy)
 {
-	const char *said = options_get(options, OPTION_SETTINGS);
+	const char *file = options_get(options, OPTION_SETTINGS);
 	auto_free char *state = violation_store_default_dir();
 	auto_buf struct buf list = { 0 }, line = { 0 };
 	auto_free char *path = NULL;
 	auto_close int dir = -1;
 
-	if (!said || said[strspn(said, " \t\r\n")] == '{' || !state)
+	if (!file || file[strspn(file, " \t\r\n")] == '{' || !state)
 		return;
-	path = path_resolve(policy->cwd, said);
+	path = path_resolve(policy->cwd, file);
 	buf_addf(&line, "\n%s\n", path);
 	buf_addc(&list, '\n');
 	read_list(&list);

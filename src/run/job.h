@@ -52,7 +52,7 @@ void job_stop(struct job *job, int signal, int socket);
 
 /* True if the signal must be passed on: those that the kernel sent to the
  * whole foreground job (Ctrl-C) reached the command too, if there was one. At the
- * start that cannot be told, and twice is better than not at all.
+ * start that is not known, and twice is better than not at all.
  */
 bool job_concerns(const struct job *job, const struct signalfd_siginfo *info);
 

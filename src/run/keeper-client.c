@@ -83,8 +83,8 @@ static bool may_come(const struct plan *plan, const struct view_rule *r)
 	       fuse_mask_part(plan, r->path) != FUSE_MASK_INSIDE;
 }
 
-/* The same for what the user's rules say must not be written: who moved it away for
- * the moment of an edit, and back, would have it writable
+/* The same for a path that the user's rules make read-only: a process that moves it away
+ * during an edit, and back, would have it writable
  */
 static bool may_come_back(const struct plan *plan, const struct view_rule *r)
 {

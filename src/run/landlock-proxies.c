@@ -144,7 +144,7 @@ static int announce(int sock, sa_family_t family, struct gate_client *gate)
 	return port ? gate_client_expect(gate, port) : -EACCES;
 }
 
-/* In no more than a moment, also if the gate has no room left */
+/* With a time limit: the gate's backlog may be full */
 static int connect_soon(int sock, const struct loopback *to)
 {
 	const struct timeval limit = { .tv_sec = CONNECT_SECONDS };

@@ -353,7 +353,7 @@ static void on_edit(void *arg)
 	struct monitor *w = arg;
 	struct err err = { 0 };
 
-	if (w->planted)		/* Plants go before anybody reads them */
+	if (w->planted)		/* Planted settings go before they are read */
 		(void)planted_dispatch(w->planted);
 	if (!w->ready)
 		w->edited = true;
@@ -514,9 +514,9 @@ void monitor_finish(struct monitor *w, bool failed)
 	auto_buf struct buf text = { 0 };
 	struct err err = { 0 };
 
-	/* Who was refused a name may have won a race for it, at any depth, and
-	 * who was not understood may have made one; who has mounts of his own
-	 * has other names for everything
+	/* A tracee that was refused a name may have won a race for it, at any
+	 * depth; a call that was not resolved may have made one; and in a mount
+	 * namespace of its own a tracee has other names for everything
 	 */
 	if (w->planted &&
 	    planted_finish(w->planted, !seen || stats.makes, seen,

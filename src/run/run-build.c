@@ -59,7 +59,7 @@ void run_abort(struct run *run)
 }
 
 /* Put init into its control group, and only then let it start the command. An init
- * that is gone has said why, and the loop will read it.
+ * that is gone has sent the reason, and the loop will read it.
  */
 static int let_go(struct run *run)
 {

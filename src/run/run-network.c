@@ -49,7 +49,7 @@ enum {
 	PUBLISHED_MAX = 64,		/* Ports of servers that came up inside */
 	SERVER_MS = 2000,		/* What serves for so long is a server */
 	EPHEMERAL = 32768,		/* From here on the kernel chooses ports */
-	LOOKS_MS = 100,			/* Of a second, to find who was refused */
+	LOOKS_MS = 100,			/* Of a second, to find the process that was refused */
 };
 
 /**

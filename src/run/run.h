@@ -177,7 +177,7 @@ void monitor_ready(struct monitor *monitor);
  */
 int monitor_reload(struct monitor *monitor, struct err *err);
 
-/* There is no observer. Without one the footer would be empty, so it is said now. */
+/* There is no observer. Without one the footer would be empty, so print that now. */
 void monitor_blind(struct monitor *monitor);
 
 /* The command has ended: last records, and the footer on stderr */

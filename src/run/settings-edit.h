@@ -13,7 +13,7 @@ struct buf;
 struct err;
 
 /* Add @value to the list at @path ("sandbox.network.allowedDomains") of the file of
- * @scope, or take it out, for who is in @cwd: SCOPE_PROJECT and SCOPE_USER are
+ * @scope, or take it out, seen from @cwd: SCOPE_PROJECT and SCOPE_USER are
  * cloche's own, SCOPE_LOCAL is Claude Code's for this project. In the list
  * sandbox.credentials.envVars, @value is a variable that no command shall have. The
  * file is replaced at once or not at all, and only if what came of it is valid; the

@@ -42,7 +42,7 @@
 enum {
 	LOOK_EVERY_MS = 200,	/* Where nothing can be watched */
 	GONE_MS = 200,		/* An editor may remove a file on its way to a new one */
-	READS_MAX = 8,	/* At once: who makes files without end is not waited for */
+	READS_MAX = 8,	/* At once: a process that makes files without end must not block us */
 };
 
 /**
@@ -88,7 +88,7 @@ static void watch(struct settings_watch *w, struct watched_file *f)
 				       IN_MOVED_TO | IN_CREATE | IN_ATTRIB |
 				       IN_DELETE | IN_MOVED_FROM |
 				       IN_MOVE_SELF | IN_ONLYDIR);
-		/* Not one above instead, if there is no room for this one */
+		/* Out of watches: one above instead would see nothing */
 		if (wd >= 0 || errno == ENOSPC || !strcmp(dir, "/"))
 			break;
 		above = path_parent(dir);
