@@ -180,10 +180,7 @@ static char *command_line(const struct hook_target *t,
 
 	text_shell_quote(&b, t->program);
 	buf_addf(&b, " hook %s %s", t->agent->name, event->ours);
-	for (size_t i = 0; t->options[i]; i++) {
-		buf_addc(&b, ' ');
-		text_shell_quote(&b, t->options[i]);
-	}
+	text_shell_words(&b, t->options, SIZE_MAX);
 	return buf_take(&b);
 }
 

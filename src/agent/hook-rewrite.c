@@ -9,6 +9,7 @@
  * for a later reader must not take it for one.
  */
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,10 +28,7 @@ static void add_head(const struct hook_wrapper *w, struct buf *out)
 {
 	text_shell_quote(out, w->program);
 	buf_adds(out, " run");
-	for (size_t i = 0; w->options[i]; i++) {
-		buf_addc(out, ' ');
-		text_shell_quote(out, w->options[i]);
-	}
+	text_shell_words(out, w->options, SIZE_MAX);
 	buf_adds(out, " --cwd ");
 	text_shell_quote(out, w->project);
 	buf_adds(out, " -c ");

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,10 +47,7 @@ static void write_text(const char *cloche, const char *name, const char *real,
 		 name);
 	text_shell_quote(out, cloche);
 	buf_addf(out, " run --env " SHIM_VARIABLE "=%s", name);
-	for (; *options; options++) {
-		buf_addc(out, ' ');
-		text_shell_quote(out, *options);
-	}
+	text_shell_words(out, options, SIZE_MAX);
 	buf_adds(out, " -- ");
 	text_shell_quote(out, real);
 	buf_adds(out, " \"$@\"\n");

@@ -229,6 +229,15 @@ void text_shell_quote(struct buf *b, const char *s)
 	buf_addc(b, open);
 }
 
+void text_shell_words(struct buf *b, const char *const *words, size_t max)
+{
+	for (; words && *words && b->len < max; words++) {
+		if (b->len)
+			buf_addc(b, ' ');
+		text_shell_quote(b, *words);
+	}
+}
+
 int text_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

@@ -38,6 +38,11 @@ void text_escape(struct buf *b, const char *s);
 /* Append @s quoted for a POSIX shell and for fish; plain words stay plain */
 void text_shell_quote(struct buf *b, const char *s);
 
+/* Append each of @words (NULL-ended, or NULL) so, with a blank between what is there and
+ * the next; no more of them once @b has @max bytes
+ */
+void text_shell_words(struct buf *b, const char *const *words, size_t max);
+
 /* What the hexadecimal digit @c stands for, or -1 */
 int text_hex_digit(char c);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/cmd-run.c - cloche run, wrap and explain: a command in the sandbox */
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,14 +77,6 @@ static void print_line(const char *line)
 	printf("eval \"$(printf %s)\"\n", buf_str(&quoted));
 }
 
-static void add_words(struct buf *line, char **words)
-{
-	for (; *words; words++) {
-		buf_addc(line, ' ');
-		text_shell_quote(line, *words);
-	}
-}
-
 int cli_wrap(struct call *call, struct err *err)
 {
 	auto_free char **command = NULL;
@@ -97,9 +90,9 @@ int cli_wrap(struct call *call, struct err *err)
 		return r;
 	text_shell_quote(&line, self);
 	buf_adds(&line, " run");
-	add_words(&line, call->given.v);
+	text_shell_words(&line, (const char *const *)call->given.v, SIZE_MAX);
 	buf_adds(&line, " --");
-	add_words(&line, call->args);
+	text_shell_words(&line, (const char *const *)call->args, SIZE_MAX);
 	print_line(buf_str(&line));
 	return 0;
 }

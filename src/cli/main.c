@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,12 +83,9 @@ static int fail_unknown(int argc, char **argv, struct err *err)
 
 	if (first < argc && cwd)
 		program = exec_error_find(argv[first], path ? path : "", cwd);
-	for (int i = first; program && i < argc; i++) {
-		buf_addc(&line, ' ');
-		text_shell_quote(&line, argv[i]);
-	}
+	text_shell_words(&line, (const char *const *)argv + first, SIZE_MAX);
 	if (program)
-		return fail(err, -EINVAL, "no command '%s'; to run a program in the sandbox: cloche run --%s",
+		return fail(err, -EINVAL, "no command '%s'; to run a program in the sandbox: cloche run -- %s",
 			    argv[1], buf_str(&line));
 	return verb_fail(argv[1], err);
 }

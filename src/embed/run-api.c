@@ -139,9 +139,6 @@ char *cloche_wrap(cloche_sandbox *s, const char *const *argv)
 		}
 	}
 	buf_adds(&line, " --");
-	for (size_t i = 0; argv && argv[i]; i++) {
-		buf_addc(&line, ' ');
-		text_shell_quote(&line, argv[i]);
-	}
+	text_shell_words(&line, argv, SIZE_MAX);
 	return buf_take(&line);
 }

@@ -37,7 +37,6 @@
 #include "run/immutable-files.h"
 #include "run/landlock-proxies.h"
 #include "run/options.h"
-#include "run/profile-home.h"
 #include "run/run-secrets.h"
 #include "run/tmpdir.h"
 #include "view/realpath.h"

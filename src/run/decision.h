@@ -78,4 +78,24 @@ int decision_policy_report(const struct options *options, bool check,
 /* Store what the walk found for the next run, if that is worth it */
 void decision_keep_walk(const struct decision *decision);
 
+/* profile-home.c - profile home: the checks, the command's program, ~/.gitconfig */
+
+/* Refuse a $HOME that profile home cannot make empty. 0, also in other profiles; or a
+ * negative errno with a message.
+ */
+int profile_home_check(const struct policy *policy, struct err *err);
+
+/* Show the program of the command, if it lies in the home: @name as execvp()
+ * would take it, with @path to look in
+ */
+void profile_home_show_command(struct view *view, const char *name, const char *path);
+
+/* $HOME may be a symbolic link in a hidden directory: show it there */
+void profile_home_show_link(struct view *view);
+
+/* git's settings for the home inside, from the safe part of the user's own: the
+ * content of ~/.gitconfig. The caller frees.
+ */
+char *profile_home_gitconfig(const struct policy *policy);
+
 #endif /* RUN_DECISION_H */

@@ -16,7 +16,6 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "base/text.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
 #include "report/report.h"
@@ -143,13 +142,4 @@ bool event_stream_make(const struct view *view, const char *where)
 		return false;
 	fd = open_file(view->policy, where, NULL);
 	return fd >= 0;
-}
-
-void event_stream_command(char *const *argv, size_t max, struct buf *out)
-{
-	for (char *const *a = argv; *a && out->len < max; a++) {
-		if (out->len)
-			buf_addc(out, ' ');
-		text_shell_quote(out, *a);
-	}
 }

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct buf;
 struct err;
 struct policy;
 struct view;
@@ -27,10 +26,5 @@ void event_stream_protect(struct policy *policy, const char *where);
  * it was made.
  */
 bool event_stream_make(const struct view *view, const char *where);
-
-/* The command @argv as a line for the shell, as records name it; no more arguments
- * after @max bytes
- */
-void event_stream_command(char *const *argv, size_t max, struct buf *out);
 
 #endif /* RUN_EVENT_STREAM_H */

@@ -85,7 +85,8 @@ int monitor_new(struct run *run)
 			      &w->stream, run->err);
 	if (r < 0)
 		return r;
-	event_stream_command(d->plan->argv, REPORT_COMMAND_MAX, &command);
+	text_shell_words(&command, (const char *const *)d->plan->argv,
+			 REPORT_COMMAND_MAX);
 	report_run_id(w->id);
 	w->report = report_new(&(struct report_config){
 		.run = w->id, .command = buf_str(&command),

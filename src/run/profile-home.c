@@ -8,8 +8,6 @@
  * gives nothing.
  */
 
-#include "run/profile-home.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -25,6 +23,7 @@
 #include "base/path.h"
 #include "policy/gitconfig.h"
 #include "policy/policy.h"
+#include "run/decision.h"
 #include "run/exec-error.h"
 #include "view/view.h"
 

@@ -50,7 +50,7 @@ static char *command_line(const struct options *options, char *const *argv)
 
 	if (string)
 		return mem_strdup(string);
-	event_stream_command(argv, SIZE_MAX, &b);
+	text_shell_words(&b, (const char *const *)argv, SIZE_MAX);
 	return buf_take(&b);
 }
 
