@@ -32,16 +32,6 @@
 #include "view/realpath.h"
 #include "view/view.h"
 
-static char *with_origin(const char *text, const struct origin *origin)
-{
-	struct buf b = { 0 };
-
-	buf_addf(&b, "%s (", text);
-	origin_describe(origin, &b);
-	buf_addc(&b, ')');
-	return buf_take(&b);
-}
-
 /* The line that excludedCommands are matched against */
 static char *command_line(const struct options *options, char *const *argv)
 {
@@ -74,30 +64,26 @@ static int decide_unsandboxed(const struct run *run, char **ret_why)
 {
 	const struct policy *policy = run->decision.policy;
 	const bool asked = options_has(run->options, OPTION_ALLOW_UNSANDBOXED);
-	auto_free char *line = NULL;
+	auto_free char *line = command_line(run->options, run->command);
+	auto_buf struct buf why = { 0 };
 	const struct origin *off;
-	int r;
+	const int r = asked ? check_allowed(policy, run->err) : 0;
 
 	*ret_why = NULL;
-	if (mode_is_off(policy, &off))
-		*ret_why = with_origin(asked ?
-			"the settings switch it off" :
-			"the settings switch the sandbox off, and it is used nevertheless; --allow-unsandboxed obeys them",
-			off);
-	r = asked ? check_allowed(policy, run->err) : 0;
-	if (r < 0) {
-		free(*ret_why);
-		*ret_why = NULL;
+	if (r < 0)
 		return r;
+	if (mode_is_off(policy, &off)) {
+		buf_adds(&why, asked ? "the settings switch it off (" :
+			 "the settings switch the sandbox off, and it is used nevertheless; --allow-unsandboxed obeys them (");
+		origin_describe(off, &why);
+		buf_addc(&why, ')');
+	} else if (mode_excludes(policy, line, NULL)) {
+		buf_adds(&why, asked ? "the command is one of excludedCommands" :
+			 "the command is one of excludedCommands, and the sandbox is used nevertheless; --allow-unsandboxed obeys them");
 	}
-	if (*ret_why || !policy->lists[LIST_EXCLUDED_COMMANDS].len)
-		return asked && *ret_why;
-	line = command_line(run->options, run->command);
-	if (!mode_excludes(policy, line, NULL))
-		return 0;
-	*ret_why = mem_strdup(asked ? "the command is one of excludedCommands" :
-		"the command is one of excludedCommands, and the sandbox is used nevertheless; --allow-unsandboxed obeys them");
-	return asked;
+	if (why.len)
+		*ret_why = buf_take(&why);
+	return asked && *ret_why;
 }
 
 /* Most sandboxes are alike at first: fork init while the plan is made. If a

@@ -208,11 +208,11 @@ def settings_that_are_gone_still_hold_and_it_is_said(t):
         if i:
             os.rmdir(settings)
         edit("2h")
-        contains(p.stderr.readline(), b"from the next run on: limits.timeout")
+        contains(p.stderr.readline(), b"applies to new runs only: limits.timeout")
         # An editor's way: nothing is said of the loss
         os.rename(settings, settings + "~")
         edit("1h")
-        contains(p.stderr.readline(), b"from the next run on: limits.timeout")
+        contains(p.stderr.readline(), b"applies to new runs only: limits.timeout")
     equal(p.communicate()[1], b"")
 
 
@@ -318,7 +318,7 @@ def hidden_directories_that_show_too_much_are_silent_and_that_is_told(t):
             os.makedirs(f"{t.away}/d{i}", exist_ok=True)
             options += ["--read", f"{t.away}/d{i}"]
         r = t.shell(f"cat {t.away}/key; echo > {t.home}/no", options=options)
-        equal("reads in 1 hidden path are reported with" in r.err, told, r.err)
+        equal("denied reads under 1 hidden path are not reported" in r.err, told, r.err)
         equal("read " + t.away in r.err, not told, r.err)
 
 

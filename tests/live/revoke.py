@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/live/revoke.py - what an edit closes is closed in the running sandbox; what it
-shows counts from the next run on
+shows applies to new runs only
 """
 
 import ctypes
@@ -52,7 +52,7 @@ def what_an_edit_hides_is_hidden(t):
             equal(inside.ask("until", path, "hidden"), "hidden", path)
         for path in paths + [t.home + "/other"]:
             equal(inside.ask("get", path), "hidden", path)
-        contains(inside.end(), f"from the next run on: reading '{t.home}/other'")
+        contains(inside.end(), f"applies to new runs only: reading '{t.home}/other'")
 
 
 @test
@@ -147,7 +147,7 @@ def what_is_opened_for_writing_waits_without_an_observer(t):
     edit(t, allowWrite=[path])
     while (line := inside.p.stderr.readline().decode()).find("note:") > 0:
         pass
-    contains(line, f"from the next run on: writing '{path}'\n")
+    contains(line, f"applies to new runs only: writing '{path}'\n")
     inside.end()
 
 
@@ -244,7 +244,7 @@ def follow(t, options, edits, files):
         want = set(json.loads(t.run(*command, stdin=asked).ok().out))
         why = f"{options} {edits[:number + 1]}"
         wait_until(lambda: got() <= want, f"open: {got() - want} {why}")
-        wait_until(lambda: got() == want or "next run" in words,
+        wait_until(lambda: got() == want or "new runs" in words,
                    f"hidden without a word: {want - got()} {why}", seconds=20)
     p.communicate()
 
@@ -347,7 +347,7 @@ def a_keeper_that_is_killed_is_replaced(t):
         edit(t, denyRead=[path])
         equal(inside.ask("until", path, "hidden"), "hidden")
     said = ""		# Also what the edits show only in the next run
-    while "no longer kept closed" not in said:
+    while "that the host replaces" not in said:
         if select.select([inside.p.stderr], [], [], 0.02)[0]:
             part = os.read(inside.p.stderr.fileno(), 1 << 16).decode()
             check(part, said)
@@ -355,7 +355,7 @@ def a_keeper_that_is_killed_is_replaced(t):
         elif pid := keeper(inside.p):
             os.kill(pid, signal.SIGKILL)
     for line in said.splitlines():
-        check("next run" in line or "no longer kept closed" in line, said)
+        check("new runs" in line or "that the host replaces" in line, said)
     inside.end()
 
 
