@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/tls.py - requests with secrets that the command never holds
+
+The origin is ours, with real TLS on port 443 of a network namespace; its authority is
+in the store of that namespace.
+"""
+
+import base64
+import hashlib
+import http.server
+import json
+import os
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from host import *
+
+GOOD, OTHER, PLAIN = "93.184.216.34", "93.184.216.35", "93.184.216.36"
+NAMES = {"good.test": GOOD, "sub.good.test": GOOD, "other.test": OTHER,
+         "expired.test": "93.184.216.37", "wrong.test": "93.184.216.38",
+         "selfsigned.test": "93.184.216.39", "plain.test": PLAIN}
+VALUE = "ghp_TheRealValue0123456789abcdefghijklmn"
+SECOND = "another-real-value-9876"
+ENV = {"TOKEN": VALUE, "SECOND": SECOND}
+STORE = "/etc/ssl/certs"
+CERTIFICATES = os.path.join(os.environ["TMPDIR"], "certificates")
+
+
+class Origin(http.server.BaseHTTPRequestHandler):
+    """Says what it was sent, and remembers it"""
+    protocol_version = "HTTP/1.1"
+    seen = []
+
+    def body(self):
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        data = b""
+        while size := int(self.rfile.readline(), 16):
+            data += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return data
+
+    def do_GET(self):
+        body = self.body()
+        self.seen.append((self.headers["Host"], self.path, self.headers, body))
+        if self.headers.get("Upgrade") == "websocket":
+            self.wfile.write(b"HTTP/1.1 101 Switching Protocols\r\n"
+                             b"Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+            self.wfile.write(self.rfile.read(4)[::-1])
+            self.close_connection = True
+            return
+        out = f"{self.path} {self.headers.get('Authorization')} " \
+              f"{hashlib.sha256(body).hexdigest()[:8]}\n".encode()
+        if self.path == "/big":
+            out = bytes(range(256)) * 8192
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(out)))
+        self.end_headers()
+        self.wfile.write(out)
+
+    do_POST = do_PUT = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+def openssl(*words):
+    subprocess.run(["openssl", *words], check=True, capture_output=True)
+
+
+def make_certificates(where):
+    """An authority, certificates of it, and one of nobody's; the store knows it"""
+    os.makedirs(where)
+    os.chdir(where)
+    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj",
+            "/CN=test authority", "-days", "2")
+    for name, alternatives, more in (
+            ("good", "DNS:good.test,DNS:sub.good.test,DNS:other.test", ()),
+            ("expired", "DNS:expired.test", ("-not_after", "20200101000000Z")),
+            ("wrong", "DNS:elsewhere.test", ())):
+        openssl("req", *key, "-keyout", name + ".key", "-out", name + ".csr", "-subj",
+                "/CN=" + name)
+        with open(name + ".ext", "w") as file:
+            file.write("subjectAltName=" + alternatives)
+        if more:		# x509 of OpenSSL 3.0 takes no dates, ca does
+            for path, text in (("index.txt", ""), ("serial", "01"), ("ca.cnf", f"""
+[ca]\ndefault_ca=d\n[d]\ndatabase=index.txt\nserial=serial\nnew_certs_dir=.
+default_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n""")):
+                with open(path, "w") as file:
+                    file.write(text)
+            openssl("ca", "-batch", "-config", "ca.cnf", "-in", name + ".csr", "-cert",
+                    "ca.pem", "-keyfile", "ca.key", "-out", name + ".pem", "-startdate",
+                    "20190101000000Z", "-enddate", "20200101000000Z", "-extfile",
+                    name + ".ext", "-notext")
+        else:
+            openssl("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey",
+                    "ca.key", "-CAcreateserial", "-out", name + ".pem", "-days", "2",
+                    "-extfile", name + ".ext")
+    openssl("req", "-x509", *key, "-keyout", "self.key", "-out", "self.pem", "-subj",
+            "/CN=x", "-addext", "subjectAltName=DNS:selfsigned.test", "-days", "2")
+    shutil.copytree(STORE, "store", symlinks=True)
+    with open("ca.pem") as file:
+        text = file.read()
+    os.chmod("store/ca-certificates.crt", 0o644)
+    with open("store/ca-certificates.crt", "a") as file:
+        file.write(text)
+    name = subprocess.run(["openssl", "x509", "-hash", "-noout", "-in", "ca.pem"],
+                          check=True, capture_output=True, text=True).stdout.strip()
+    shutil.copy("ca.pem", f"store/{name}.0")
+    call("mount", "--bind", "store", STORE)
+    os.chdir("/")
+
+
+def serve(address, where, name=None):
+    server = http.server.ThreadingHTTPServer((address, 443 if name else 80), Origin)
+    if name:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(f"{where}/{name}.pem", f"{where}/{name}.key")
+        context.set_alpn_protocols(["http/1.1"])
+        server.socket = context.wrap_socket(server.socket, server_side=True,
+                                            do_handshake_on_connect=False)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
+def origins():
+    """For each test, which is a process of its own"""
+    for address, name in ((GOOD, "good"), (OTHER, "good"), ("93.184.216.37", "expired"),
+                          ("93.184.216.38", "wrong"), ("93.184.216.39", "self"),
+                          (PLAIN, None), (GOOD, None)):
+        serve(address, CERTIFICATES, name)
+
+
+def run(t, script, *options, secrets=("TOKEN@good.test",), **more):
+    words = [w for s in secrets for w in ("--secret", s)]
+    return t.inside("sh", "-c", script, options=(*words, *options),
+                    env={**os.environ, **ENV, **more.pop("env", {})}, **more)
+
+
+def authorizations():
+    return [headers.get("Authorization") for _, _, headers, _ in Origin.seen]
+
+
+@test
+def clients_send_the_value_and_see_the_placeholder(t):
+    origins()
+    r = run(t, """echo $TOKEN
+curl -sS -m 20 -H "Authorization: Bearer $TOKEN" https://good.test/curl
+curl -sS -m 20 -u "me:$TOKEN" https://good.test/basic
+wget -T 20 -qO- --header "Authorization: token $TOKEN" https://good.test/wget
+/usr/bin/python3 -c 'import os, urllib.request as u
+print(u.urlopen(u.Request("https://good.test/python", headers={
+    "Authorization": "Bearer " + os.environ["TOKEN"]})).read())'
+NO_PROXY=* no_proxy=* node -e 'fetch("https://good.test/node", {headers: {
+    authorization: "Bearer " + process.env.TOKEN}}).then(r => r.text()).then(console.log)'
+""").ok()
+    fake = r.out.splitlines()[0]
+    check(fake.startswith("ghp_") and len(fake) == len(VALUE) and fake != VALUE, fake)
+    lacks(r.out + r.err, VALUE)
+    basic = base64.b64encode(f"me:{VALUE}".encode()).decode()
+    equal(authorizations(), [f"Bearer {VALUE}", f"Basic {basic}", f"token {VALUE}",
+                             f"Bearer {VALUE}", f"Bearer {VALUE}"])
+    # What the origin echoed came back as the placeholder
+    for name in ("curl", "wget", "python", "node"):
+        check(any(name in line and fake in line for line in r.out.splitlines()), name,
+              r.out)
+
+
+@test
+def git_over_https_authenticates(t):
+    origins()
+    run(t, f"git -c credential.helper= ls-remote https://me:$TOKEN@good.test/repo.git",
+        env={"GIT_TERMINAL_PROMPT": "0"})
+    basic = base64.b64encode(f"me:{VALUE}".encode()).decode()
+    check(Origin.seen and all(a in (None, f"Basic {basic}") for a in authorizations()),
+          authorizations())
+
+
+@test
+def the_value_is_nowhere_inside(t):
+    origins()
+    r = run(t, """cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline; env
+for f in /proc/self/fd/*; do readlink $f; done
+grep -rs TheReal''Value . /tmp /dev/shm $HOME /etc/ssl && echo found
+ls ~/.local/state/cloche; ps -ef 2>/dev/null || true""")
+    lacks(r.out + r.err, "TheRealValue")
+    # The control: a variable that is passed
+    r = t.shell("env", options=("--env", "TOKEN"), env={**os.environ, **ENV})
+    contains(r.ok().out, VALUE)
+
+
+@test
+def a_placeholder_for_another_host_is_refused_and_says_how_to_bind_it(t):
+    origins()
+    r = run(t, """curl -sS -m 20 -i -H "Authorization: Bearer $TOKEN" https://other.test/
+curl -sS -m 20 -H "X-Api-Key: $SECOND" https://other.test/second""",
+            secrets=("TOKEN@good.test", "SECOND@other.test"))
+    contains(r.out, "HTTP/1.1 403 the placeholder of a secret that is not bound")
+    contains(r.out, "cloche secret bind TOKEN other.test")
+    contains(r.err, "other.test")
+    equal([path for _, path, _, _ in Origin.seen], ["/second"])
+    equal(Origin.seen[0][2]["X-Api-Key"], SECOND)
+
+
+@test
+def a_placeholder_in_plain_http_is_refused(t):
+    origins()
+    r = run(t, """curl -sS -m 20 -i -H "Authorization: Bearer $TOKEN" http://good.test/
+curl -sS -m 20 http://good.test/without""")
+    contains(r.out, "HTTP/1.1 403 a secret's placeholder in a request without TLS")
+    equal([path for _, path, _, _ in Origin.seen], ["/without"])
+
+
+@test
+def harmless_places_keep_the_placeholder(t):
+    origins()
+    r = run(t, """echo $TOKEN
+curl -sS -m 20 -A "$TOKEN" -e "http://x/$TOKEN" -b "c=$TOKEN" \
+    -d "text=$TOKEN" "https://good.test/?q=$TOKEN" """).ok()
+    fake = r.out.splitlines()[0]
+    _, path, headers, body = Origin.seen[0]
+    for text in (path, headers["User-Agent"], headers["Referer"], headers["Cookie"],
+                 body.decode()):
+        contains(text, fake)
+    lacks(repr([(path, str(headers), body)]), VALUE)
+
+
+@test
+def other_hosts_stay_end_to_end(t):
+    origins()
+    script = """for h in good.test other.test; do openssl s_client -connect $h:443 \
+        -servername $h -proxy 127.0.0.1:3128 </dev/null 2>/dev/null |
+        openssl x509 -noout -issuer; done"""
+    r = run(t, script, "--allow", "other.test").ok()
+    lines = r.out.splitlines()
+    contains(lines[0], "this run only")
+    contains(lines[1], "test authority")
+
+
+@test
+def a_certificate_that_does_not_verify_gets_nothing(t):
+    origins()
+    for host, why in (("expired.test", "expired"), ("wrong.test", "mismatch"),
+                      ("selfsigned.test", "self-signed")):
+        r = run(t, f'curl -sS -m 20 -i -H "Authorization: Bearer $TOKEN" https://{host}/',
+                secrets=(f"TOKEN@{host}",))
+        contains(r.out, "HTTP/1.1 502", host, r.err)
+        contains(r.out, why, host)
+        contains(r.err, host)
+    equal(Origin.seen, [])
+
+
+@test
+def bodies_and_websockets_pass_as_they_are(t):
+    origins()
+    size = 3 << 20
+    r = run(t, f"""head -c {size} /dev/zero | tr '\\0' x > body
+for h in 'X-A: b' 'Transfer-Encoding: chunked'; do
+    curl -sS -m 30 -H "Authorization: Bearer $TOKEN" -H "$h" -T body https://good.test/put
+done
+curl -sS -m 30 -H "Authorization: Bearer $TOKEN" https://good.test/big | sha256sum
+/usr/bin/python3 -c 'import os, socket, ssl
+s = ssl.create_default_context().wrap_socket(socket.create_connection(("good.test", 443)),
+                                             server_hostname="good.test")
+s.sendall(b"GET /ws HTTP/1.1\\r\\nHost: good.test\\r\\nUpgrade: websocket\\r\\n"
+          b"Connection: Upgrade\\r\\nSec-WebSocket-Key: x\\r\\nSec-WebSocket-Version: 13\\r\\n"
+          b"Authorization: Bearer " + os.environ["TOKEN"].encode() + b"\\r\\n\\r\\nabcd")
+data = b""
+while piece := s.recv(100):
+    data += piece
+print(data[-4:])'
+""").ok()
+    digest = hashlib.sha256(b"x" * size).hexdigest()[:8]
+    equal(r.out.count(digest), 2, r.out)
+    contains(r.out, hashlib.sha256(bytes(range(256)) * 8192).hexdigest())
+    contains(r.out, "b'dcba'")
+    equal(set(authorizations()), {f"Bearer {VALUE}"})
+
+
+@test
+def one_connection_has_many_requests_each_judged(t):
+    origins()
+    r = run(t, """curl -sS -m 20 -H "Authorization: Bearer $TOKEN" https://good.test/1 \
+    --next -sS -m 20 https://good.test/2 \
+    --next -sS -m 20 -H "X-Api-Key: $SECOND" https://good.test/3""",
+            secrets=("TOKEN@good.test", "SECOND@other.test"))
+    contains(r.out, "secret bind SECOND good.test")
+    equal([(path, headers.get("Authorization")) for _, path, headers, _ in Origin.seen],
+          [("/1", f"Bearer {VALUE}"), ("/2", None)])
+
+
+@test
+def without_cloche_tls_nothing_is_sent(t):
+    origins()
+    p = t.start("run", "--secret", "TOKEN@good.test", "--", "sh", "-c",
+                'echo ready; read x; curl -sS -m 20 -H "Authorization: Bearer $TOKEN" '
+                "https://good.test/", env={**os.environ, **ENV})
+    equal(p.stdout.readline(), b"ready\n")
+    pids = subprocess.run(["pgrep", "-P", str(p.pid), "-x", "cloche-tls"],
+                          capture_output=True, text=True).stdout.split()
+    equal(len(pids), 1)
+    os.kill(int(pids[0]), signal.SIGKILL)
+    _, err = p.communicate(b"\n")
+    check(p.returncode != 0, err)
+    contains(err.decode(), "good.test")
+    equal(Origin.seen, [])
+
+
+@test
+def what_cannot_be_read_ends_the_run_before_it_starts(t):
+    t.write("secret", "short")
+    for options, words in (
+            (("--secret", "MISSING@good.test"), "MISSING"),
+            (("--secret", "TOKEN=value@good.test"), "a value in an argument"),
+            (("--secret", "TOKEN@127.0.0.1"), "not to addresses"),
+            (("--secret", "TOKEN"), "which hosts"),
+            (("--secret", "T-K@good.test"), "not the name of a variable"),
+            (("--secret", "T@good.test", "--secret-from", f"T=file:{t.dir}/secret"),
+             "5 bytes"),
+            (("--secret", "T@good.test", "--secret-from", "T=command:exit 3"),
+             "no value"),
+            (("--secret", "T@good.test", "--secret-from", "T=nonsense"), "env:"),
+            (("--secret", "TOKEN@good.test", "--net", "none"), "filtered")):
+        r = t.inside("touch", "ran", options=options, env={**os.environ, **ENV})
+        r.ended(125)
+        contains(r.err, words)
+        lacks(r.err, VALUE)
+        check(not t.exists("ran"), options)
+
+
+@test
+def values_come_from_files_and_commands(t):
+    origins()
+    path = t.away + "/value"
+    with open(path, "w") as file:
+        file.write("value-in-a-file-1\n")
+    r = run(t, """for v in "$A" "$B" "$C"; do
+    curl -sS -m 20 -H "X-Api-Key: $v" https://good.test/; done""",
+            "--secret-from", f"A=file:{path}", "--secret-from",
+            "B=command:echo value-of-a-command", "--secret-from", "C=env:TOKEN",
+            secrets=("A@good.test", "B@good.test", "C@*.good.test,good.test")).ok()
+    equal([headers["X-Api-Key"] for _, _, headers, _ in Origin.seen],
+          ["value-in-a-file-1", "value-of-a-command", VALUE])
+
+
+@test
+def a_placeholder_is_the_same_in_the_next_run_of_the_project(t):
+    origins()
+    first, second = (run(t, "echo $TOKEN").ok().out for _ in range(2))
+    equal(first, second)
+    os.mkdir(t.dir + "/sub")
+    t.outside("git", "init", "-q", "elsewhere", cwd=t.away).ok()
+    third = run(t, "echo $TOKEN", "--cwd", t.away + "/elsewhere").ok().out
+    check(third != first, "another project")
+
+
+@test
+def clients_that_cannot_work_are_named(t):
+    origins()
+    r = run(t, """openssl s_client -connect good.test:443 -servername good.test -alpn h2 \
+    -proxy 127.0.0.1:3128 </dev/null >/dev/null 2>&1
+curl -sS -m 20 --cacert /dev/null https://good.test/
+curl -sS -m 20 --capath /nonexistent --cacert ~/own.pem https://good.test/""")
+    contains(r.err, "offers no HTTP/1.1")
+    equal(Origin.seen, [])
+
+
+own_host(NAMES)
+make_certificates(CERTIFICATES)
+main()
