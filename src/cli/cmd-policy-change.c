@@ -218,6 +218,7 @@ static const struct kind {
 	{ "port", "host-port", { NULL, "sandbox.network.hostPorts" }, POLICY_WHY_PORT },
 	{ "variable", "env", { "sandbox.credentials.envVars", "sandbox.env" },
 	  POLICY_WHY_VARIABLE },
+	{ "secret", NULL, { NULL, "sandbox.secrets" }, POLICY_WHY_OPS },
 	{ "unprotect", NULL, { NULL, "sandbox.filesystem.unprotect" }, POLICY_WHY_OPS },
 };
 
@@ -236,7 +237,7 @@ static int find_kind(const char *name, const struct kind **ret,
 	if (near.best)
 		return fail(err, -EINVAL, "'%s' is no kind of rule; did you mean %s?",
 			    name, near.best);
-	return fail(err, -EINVAL, "'%s' is not one of host, read, write, socket, port, variable, unprotect",
+	return fail(err, -EINVAL, "'%s' is not one of host, read, write, socket, port, variable, secret, unprotect",
 		    name);
 }
 
@@ -355,7 +356,7 @@ static int add_value(struct call *call, const struct policy *policy,
 
 	if (!*value)
 		return fail(err, -EINVAL, "the %s is empty", kind->name);
-	if (allow && kind->op == POLICY_WHY_OPS) {
+	if (allow && !strcmp(kind->name, "unprotect")) {
 		r = tell_unprotected(value, err);
 		if (r < 0)
 			return r;

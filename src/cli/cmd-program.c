@@ -4,11 +4,13 @@
  * They link what a run does not need.
  */
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
@@ -30,11 +32,28 @@ int cli_secret_as(char **argv, struct err *err)
 	return exec_program("cloche-secret", argv, err);
 }
 
+/* cloche secret bind NAME HOST... is a rule of the user's policy */
+static int bind_secret(int argc, char **argv, struct err *err)
+{
+	char policy[] = "policy", allow[] = "allow", secret[] = "secret";
+	auto_buf struct buf value = { 0 };
+	char *words[6] = { argv[0], policy, allow, secret };
+
+	if (argc < 4)
+		return fail(err, -EINVAL, "usage: cloche secret bind NAME HOST...");
+	for (int i = 2; i < argc; i++)
+		buf_addf(&value, "%s%s", i == 2 ? "" : i == 3 ? "@" : ",", argv[i]);
+	words[4] = buf_take(&value);
+	(void)execv("/proc/self/exe", words);
+	return fail_errno(err, "cannot start this program again");
+}
+
 int cli_secret(int argc, char **argv, struct err *err)
 {
 	char name[] = "cloche-secret";
 
-	(void)argc;
+	if (argc > 1 && !strcmp(argv[1], "bind"))
+		return bind_secret(argc, argv, err);
 	argv[0] = name;
 	(void)cli_secret_as(argv, err);
 	fprintf(stderr, "cloche: %s\n", err->msg);

@@ -31,6 +31,7 @@ enum {
  * @hosts, @patterns: Where the value may go, as text and compiled; @n_hosts of each
  * @header:	A further request header that may carry it, or NULL
  * @method:	The only method that may carry it, or NULL
+ * @optional:	Without a value it has no placeholder either, and is never found
  * @path:	What the path of a request must begin with, or NULL
  */
 struct bound_secret {
@@ -39,6 +40,7 @@ struct bound_secret {
 	struct host_pattern **patterns;
 	size_t n_hosts;
 	char *header, *method, *path;
+	bool optional;
 };
 
 struct bound_secrets {

@@ -185,8 +185,6 @@ static int apply_option(const struct option_value *v, struct policy *policy,
 	case KIND_ENV:
 		return policy_add_string(policy, (enum string_list)index,
 					 v->value, origin, err);
-	case KIND_SECRET:
-		return run_secrets_bind(policy, v->value, origin, err);
 	case KIND_FLAG:
 		policy_set_flag(policy, (enum policy_flag)index, true, origin);
 		return 0;
@@ -268,6 +266,10 @@ int decision_policy_report(const struct options *options, bool check,
 	request.approves = approvals_allow;
 	request.approves_arg = approvals;
 	r = settings_load(&request, ret, report, err);
+	if (r == 0 && (r = run_secrets_expand(*ret, err)) < 0) {
+		policy_unref(*ret);
+		*ret = NULL;
+	}
 	json_decref(approvals);
 	settings_request_done(&request);
 	return r;

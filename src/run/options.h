@@ -20,7 +20,7 @@ enum option_id {
 /* What becomes of a value (options.def) */
 enum option_kind {
 	KIND_PATH, KIND_HOST, KIND_LIST, KIND_PORT, KIND_SOCKET, KIND_ENV,
-	KIND_SIZE, KIND_TIME, KIND_COUNT, KIND_FLAG, KIND_SECRET, KIND_RUN,
+	KIND_SIZE, KIND_TIME, KIND_COUNT, KIND_FLAG, KIND_RUN,
 };
 
 /**

@@ -121,40 +121,90 @@ static int add_hosts(struct policy *policy, const char *hosts,
 	return r;
 }
 
-int run_secrets_bind(struct policy *policy, const char *text,
-		     struct origin origin, struct err *err)
+/* @rule as "NAME@HOST,HOST", a provider's word spelled out. 0 or -EINVAL. */
+static int spell_out(struct list_rule *rule, struct err *err)
 {
+	const char *text = rule->text;
 	const size_t n = strcspn(text, "@");
 	const struct provider *provider = find_provider(text, n);
 	const char *hosts = text[n]    ? text + n + 1
 			    : provider ? provider->hosts
 				       : "";
-	const char *name = provider && strncmp(provider->word, text, n) == 0 &&
-					   strlen(provider->word) == n
-				   ? provider->variable
-				   : NULL;
-	auto_free char *own = name ? mem_strdup(name) : mem_strndup(text, n);
-	auto_free char *entry = NULL;
+	const bool word = provider && strlen(provider->word) == n &&
+			  !strncmp(provider->word, text, n);
+	auto_free char *name = word ? mem_strdup(provider->variable)
+				    : mem_strndup(text, n);
+	char *entry;
 
 	if (memchr(text, '=', n))
 		return fail(
 			err, -EINVAL,
 			"a value in an argument is seen by everybody; store it with 'cloche secret set %.*s'",
 			(int)strcspn(text, "="), text);
-	if (!is_variable_name(own, strlen(own)))
+	if (!is_variable_name(name, strlen(name)))
 		return fail(err, -EINVAL, "'%s' is not the name of a variable",
-			    own);
+			    name);
 	if (!*hosts)
 		return fail(err, -EINVAL,
 			    "which hosts may get it? write %s@HOST[,HOST...]",
-			    own);
-	entry = mem_printf("%s@%s", own, hosts);
-	if (policy->lists[LIST_SECRETS].len >= BOUND_SECRETS_MAX)
+			    name);
+	entry = mem_printf("%s@%s", name, hosts);
+	free(rule->text);
+	rule->text = entry;
+	return 0;
+}
+
+/* Add the hosts of the last of @list to an entry of the same name, if there is one */
+static bool merge_last(struct list_rules *list)
+{
+	struct list_rule *last = &list->v[list->len - 1];
+	const size_t n = strcspn(last->text, "@") + 1;
+
+	for (size_t i = 0; i + 1 < list->len; i++) {
+		struct list_rule *rule = &list->v[i];
+		char *both;
+
+		if (strncmp(rule->text, last->text, n) != 0)
+			continue;
+		both = mem_printf("%s,%s", rule->text, last->text + n);
+		free(rule->text);
+		rule->text = both;
+		free(last->text);
+		free(last->detail);
+		list->len--;
+		return true;
+	}
+	return false;
+}
+
+int run_secrets_expand(struct policy *policy, struct err *err)
+{
+	struct list_rules *list = &policy->lists[LIST_SECRETS];
+	const size_t n = list->len;
+
+	list->len = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct list_rule *rule = &list->v[list->len++];
+		int r;
+
+		*rule = list->v[i];
+		r = spell_out(rule, err);
+		if (!r)
+			r = add_hosts(policy, strchr(rule->text, '@') + 1,
+				      rule->origin, err);
+		if (r < 0) {
+			/* What comes after it stays the policy's */
+			memmove(rule + 1, list->v + i + 1,
+				(n - i - 1) * sizeof(*rule));
+			list->len += n - i - 1;
+			return fail_in(err, r, "secret '%s'", rule->text);
+		}
+		(void)merge_last(list);
+	}
+	if (list->len > BOUND_SECRETS_MAX)
 		return fail(err, -E2BIG, "more than %d secrets",
 			    BOUND_SECRETS_MAX);
-	return policy_add_string(policy, LIST_SECRETS, entry, origin, err) < 0
-		       ? -E2BIG
-		       : add_hosts(policy, hosts, origin, err);
+	return 0;
 }
 
 /* How --secret-from says where the value of @name is, or NULL */
@@ -282,6 +332,12 @@ static int read_key(char ret[2 * KEY_SIZE + 1], struct err *err)
 	return fs_replace(dir, key_name, ret, 2 * KEY_SIZE, 0600, err);
 }
 
+/* Settings may bind a secret that is not there today; an option asks for it */
+static bool is_option(const struct list_rule *rule)
+{
+	return rule->origin.source && rule->origin.source->scope == SCOPE_FLAG;
+}
+
 /* @policy's secrets into @s, and as the configuration for cloche-tls */
 static json_t *describe(const struct policy *policy, struct run_secrets *s,
 			struct err *err)
@@ -315,9 +371,10 @@ static json_t *describe(const struct policy *policy, struct run_secrets *s,
 				json_string(
 					secret->hosts[secret->n_hosts - 1]));
 		}
-		json_array_append_new(secrets,
-				      json_pack("{s:s, s:o}", "name",
-						secret->name, "hosts", hosts));
+		json_array_append_new(
+			secrets, json_pack("{s:s, s:o, s:b}", "name",
+					   secret->name, "hosts", hosts,
+					   "optional", !is_option(&list->v[i])));
 	}
 	return secrets;
 }
@@ -384,9 +441,12 @@ static int take_answer(struct run_secrets *s, const char *text, size_t n,
 			: fail(err, -EPROTO, "%s answered nonsense",
 			       program_name);
 
-	for (size_t i = 0; !r && i < s->bound.len; i++)
-		s->bound.v[i].placeholder =
-			mem_strdup(json_string_value(json_array_get(list, i)));
+	for (size_t i = 0; !r && i < s->bound.len; i++) {
+		const char *said = json_string_value(json_array_get(list, i));
+
+		if (said)
+			s->bound.v[i].placeholder = mem_strdup(said);
+	}
 	if (!r)
 		buf_adds(pem, json_string_value(json_object_get(root, "ca")));
 	json_decref(root);
@@ -446,11 +506,13 @@ static void set_variables(struct policy *policy, const struct run_secrets *s)
 		NULL, NULL);
 
 	for (size_t i = 0; i < s->bound.len; i++) {
+		const char *text = s->bound.v[i].placeholder;
 		auto_free char *entry = mem_printf("%s=%s", s->bound.v[i].name,
-						   s->bound.v[i].placeholder);
+						   text ? text : "");
 
-		(void)policy_add_string(policy, LIST_ENV_SET, entry, origin,
-					NULL);
+		if (text)
+			(void)policy_add_string(policy, LIST_ENV_SET, entry,
+						origin, NULL);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bundle_variables); i++) {
 		auto_free char *entry = mem_printf("%s=" RUN_SECRETS_BUNDLE,

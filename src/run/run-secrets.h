@@ -11,7 +11,6 @@
 
 struct err;
 struct options;
-struct origin;
 struct policy;
 
 /**
@@ -30,11 +29,10 @@ struct run_secrets {
 /* Where the sandbox finds @bundle */
 #define RUN_SECRETS_BUNDLE "/etc/ssl/certs/ca-certificates.crt"
 
-/* Take over "NAME[@HOST,...]" of --secret: its hosts are allowed, too. 0, or -EINVAL
- * with a message.
+/* Check the entries of @policy, "NAME[@HOST,...]", one for each name in the end, and
+ * allow their hosts. 0, or a negative errno with a message.
  */
-int run_secrets_bind(struct policy *policy, const char *text,
-		     struct origin origin, struct err *err);
+int run_secrets_expand(struct policy *policy, struct err *err);
 
 /* Start cloche-tls with what @policy binds, wait for it, and let @policy set the
  * placeholders and the variables that name the bundle. *@ret is NULL if nothing is

@@ -87,6 +87,8 @@ static int read_values(struct setup *s, const int *fds, struct err *err)
 		struct bytes *value = &s->values.v[i];
 		int r = read_value(fds[i], until, value, err);
 
+		if (r == -ENODATA && secret->optional)
+			continue;
 		if (!r) {
 			secret->placeholder = mem_zalloc(value->len + 1);
 			r = placeholder_make(s->config.key, s->config.project,
@@ -97,8 +99,9 @@ static int read_values(struct setup *s, const int *fds, struct err *err)
 			return fail_in(err, r, "secret '%s'", secret->name);
 		/* Equal texts would stand for two secrets */
 		for (size_t k = 0; k < i; k++) {
-			if (!strcmp(s->config.secrets.v[k].placeholder,
-				    secret->placeholder))
+			const char *other = s->config.secrets.v[k].placeholder;
+
+			if (other && !strcmp(other, secret->placeholder))
 				return fail(
 					err, -EEXIST,
 					"secrets '%s' and '%s' have one placeholder",
@@ -176,7 +179,9 @@ static int send_ready(int control, const struct setup *s, struct err *err)
 	for (size_t i = 0; i < s->config.secrets.len; i++)
 		json_array_append_new(
 			placeholders,
-			json_string(s->config.secrets.v[i].placeholder));
+			s->config.secrets.v[i].placeholder
+				? json_string(s->config.secrets.v[i].placeholder)
+				: json_null());
 	root = json_pack("{s:s, s:o}", "ca", buf_str(&pem), "placeholders",
 			 placeholders);
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;

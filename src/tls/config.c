@@ -66,6 +66,7 @@ static int read_secret(const json_t *row, struct bound_secrets *secrets,
 	struct bound_secret *s = vec_push(secrets);
 
 	s->name = string_of(row, "name");
+	s->optional = json_is_true(json_object_get(row, "optional"));
 	s->header = string_of(row, "header");
 	s->method = string_of(row, "method");
 	s->path = string_of(row, "path");

@@ -2,7 +2,7 @@
 /* tls/config.h - what cloche-tls is told when it starts
  *
  * {"project": PATH, "key": HEX, "cas": [PEM file, ...], "secrets": [{"name": ...,
- * "hosts": [...], "header", "method", "path"}, ...]}: the supervisor is a program of
+ * "hosts": [...], "optional": BOOL, "header", "method", "path"}, ...]}: the supervisor is a program of
  * ours, so what does not fit is a fault of ours and ends the program.
  */
 

@@ -335,6 +335,36 @@ def what_cannot_be_read_ends_the_run_before_it_starts(t):
 
 
 @test
+def the_printed_line_binds_the_secret(t):
+    origins()
+    script = 'curl -sS -m 20 -H "Authorization: Bearer $TOKEN" https://other.test/x'
+    r = run(t, script, secrets=("TOKEN@good.test", "SECOND@other.test"))
+    line = [l for l in r.out.splitlines() if l.startswith("to allow it: ")][0]
+    words = line.removeprefix("to allow it: ").split()
+    equal(words[:3], ["cloche", "secret", "bind"])
+    t.run(*words[1:]).ok()
+    run(t, script, secrets=("SECOND@other.test",)).ok()
+    equal(authorizations(), [f"Bearer {VALUE}"])
+    # Where there is no value, settings that bind one end nothing
+    r = t.shell("env").ok()
+    lacks(r.out, "TOKEN=")
+
+
+@test
+def a_repository_binds_nothing(t):
+    origins()
+    t.outside("git", "init", "-q").ok()
+    t.write(".cloche.json", json.dumps({"secrets": ["TOKEN@other.test"]}))
+    script = 'curl -sS -m 20 -H "Authorization: Bearer $TOKEN" https://other.test/x'
+    run(t, script, secrets=())
+    t.run("trust", "--yes")
+    r = run(t, "env; " + script, secrets=())
+    check(r.code != 0, r)
+    lacks(r.out, "TOKEN=")
+    equal(Origin.seen, [])
+
+
+@test
 def values_come_from_files_and_commands(t):
     origins()
     path = t.away + "/value"
