@@ -45,6 +45,7 @@ static const struct {
 	{ "mandatoryDenySearchDepth", "9", NULL },
 	{ "env", "[\"TOKEN\"]", "variable TOKEN" },
 	{ "passEnv", "true", "variable passEnv=true" },
+	{ "secrets", "[\"TOKEN@example.org\"]", "variable TOKEN@example.org" },
 	{ "git.safeDirectories", "[\"/x\"]", "setting /x" },
 	{ "limits.timeout", "9", NULL },
 	{ "limits.memory", "9", NULL },
