@@ -199,6 +199,27 @@ static int add_rule(const struct apply *apply, const struct entry *e,
 	return r;
 }
 
+/* A masked variable with hosts is a bound secret. A repository binds none, approved or
+ * not: the value is the user's. What is masked in part (extract, decode) stays hidden.
+ */
+static int bind_mask(const struct apply *apply, const struct entry *e,
+		     const char *name, struct err *why)
+{
+	const json_t *hosts = json_object_get(e->value, "injectHosts");
+	auto_buf struct buf text = { 0 };
+
+	if (e->fact->document->authority != AUTHORITY_FULL ||
+	    !json_array_size(hosts) || json_object_get(e->value, "extract") ||
+	    json_object_get(e->value, "decode"))
+		return 0;
+	buf_adds(&text, name);
+	for (size_t i = 0; i < json_array_size(hosts); i++)
+		buf_addf(&text, "%c%s", i ? ',' : '@',
+			 json_string_value(json_array_get(hosts, i)));
+	return policy_add_string(apply->policy, LIST_SECRETS, text.p,
+				 entry_origin(e), why);
+}
+
 static int add_credential(const struct apply *apply, const struct entry *e,
 			  struct value *v, struct err *why)
 {
@@ -213,6 +234,8 @@ static int add_credential(const struct apply *apply, const struct entry *e,
 		r = policy_add_string(apply->policy,
 				      (enum string_list)e->fact->setting->slot,
 				      name, entry_origin(e), why);
+	if (r == 0 && v->mask && !file)
+		r = bind_mask(apply, e, name, why);
 	return r;
 }
 

@@ -100,6 +100,8 @@ static const struct provider *find_provider(const char *text, size_t n)
 static int add_hosts(struct policy *policy, const char *hosts,
 		     struct origin origin, struct err *err)
 {
+	const bool locked =
+		policy_flag(policy, FLAG_MANAGED_DOMAINS_ONLY, false);
 	int r = 0;
 
 	while (!r && *hosts) {
@@ -113,7 +115,8 @@ static int add_hosts(struct policy *policy, const char *hosts,
 				    : fail(err, -EINVAL,
 					   "'%s': a secret is bound to names, not to addresses",
 					   host);
-		if (!r)
+		/* Where the administrator names all hosts, this names none */
+		if (!r && !locked)
 			r = policy_add_host(policy, HOST_ALLOW, host, NULL,
 					    origin, err);
 		hosts += n + (hosts[n] == ',');
@@ -371,10 +374,11 @@ static json_t *describe(const struct policy *policy, struct run_secrets *s,
 				json_string(
 					secret->hosts[secret->n_hosts - 1]));
 		}
-		json_array_append_new(
-			secrets, json_pack("{s:s, s:o, s:b}", "name",
-					   secret->name, "hosts", hosts,
-					   "optional", !is_option(&list->v[i])));
+		json_array_append_new(secrets,
+				      json_pack("{s:s, s:o, s:b}", "name",
+						secret->name, "hosts", hosts,
+						"optional",
+						!is_option(&list->v[i])));
 	}
 	return secrets;
 }

@@ -351,10 +351,28 @@ def the_printed_line_binds_the_secret(t):
 
 
 @test
+def a_masked_variable_of_srts_settings_is_injected(t):
+    origins()
+    t.write(t.away + "/srt.json", json.dumps({
+        "network": {"allowedDomains": ["good.test"], "deniedDomains": [],
+                    "tlsTerminate": {}},
+        "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []},
+        "credentials": {"envVars": [{"name": "TOKEN", "mode": "mask",
+                                     "injectHosts": ["good.test"]}]}}))
+    r = run(t, 'echo $TOKEN; curl -sS -m 20 -H "X-Api-Key: $TOKEN" https://good.test/',
+            "-s", t.away + "/srt.json", secrets=()).ok()
+    check(r.out.startswith("ghp_") and VALUE not in r.out, r.out)
+    equal([headers["X-Api-Key"] for _, _, headers, _ in Origin.seen], [VALUE])
+
+
+@test
 def a_repository_binds_nothing(t):
     origins()
     t.outside("git", "init", "-q").ok()
-    t.write(".cloche.json", json.dumps({"secrets": ["TOKEN@other.test"]}))
+    t.write(".cloche.json", json.dumps({
+        "secrets": ["TOKEN@other.test"], "network": {"tlsTerminate": {}},
+        "credentials": {"envVars": [{"name": "TOKEN", "mode": "mask",
+                                     "injectHosts": ["other.test"]}]}}))
     script = 'curl -sS -m 20 -H "Authorization: Bearer $TOKEN" https://other.test/x'
     run(t, script, secrets=())
     t.run("trust", "--yes")
