@@ -109,12 +109,16 @@ static struct permission_verdict decide_fields(const struct policy *policy,
 }
 
 /* The settings let a sandboxed command run without a question. Not while the
- * agent only plans, and not where all would be removed.
+ * agent only plans, not where all would be removed, and not where the value is a
+ * leftover of a sandbox that was switched off since.
  */
 static bool is_automatic(const struct policy *policy,
 			 const struct hook_call *call, const char *command)
 {
+	const struct origin *off;
+
 	return policy_flag(policy, FLAG_AUTO_ALLOW, false) &&
+	       !mode_is_off(policy, &off) &&
 	       !(call->mode && !strcmp(call->mode, "plan")) &&
 	       !removes_critical(command);
 }
@@ -207,9 +211,12 @@ void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
 	const bool automatic = !outside && is_automatic(policy, call,
 							command);
 	auto_buf struct buf line = { 0 };
+	const struct origin *off;
 	struct permission_verdict v;
 
 	*ret = (struct hook_decision){ 0 };
+	if (mode_is_off_for_hooks(policy, &off))
+		return;		/* The agent's own rules decide */
 	if (!inner && hook_is_forged(w, command)) {
 		say(ret, HOOK_DENY, "it starts a sandbox of its own; give the command alone, it is put into the sandbox");
 		return;

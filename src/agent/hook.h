@@ -135,8 +135,8 @@ struct hook_decision {
 	char *reason, *command;
 };
 
-/* Decide about @call, which has a command. @obey_off: where the settings switch
- * the sandbox off, that counts.
+/* Decide about @call, which has a command: nothing where cloche's own settings
+ * switch the sandbox off. @obey_off: Claude Code's "enabled" counts as well.
  */
 void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
 		 const struct hook_call *call, bool obey_off,

@@ -141,16 +141,26 @@ static int answer_tool(const struct hook_call *call, const char *project,
 	return r;
 }
 
-/* The hook's user wants the sandbox, whatever "enabled" says: that is about the
- * agent's own, and one does not start inside the other
+/* The hook's user wants the sandbox unless cloche's own settings switch it off,
+ * whatever Claude Code's "enabled" says: that is about the agent's own, and one does
+ * not start inside the other
  */
 static void add_advice(const struct hook_call *call,
 		       const struct policy *policy, struct buf *words)
 {
+	const struct origin *off;
+
 	shim_tell_bypass(words);
+	if (mode_is_off_for_hooks(policy, &off)) {
+		buf_adds(words, "cloche: commands run WITHOUT the sandbox: it is switched off (");
+		origin_describe(off, words);
+		buf_adds(words, "); 'cloche policy mode regular --scope user' switches it on\n");
+		return;
+	}
 	advise(policy, true, words);
 	if (call->agent->id == AGENT_CLAUDE &&
-	    mode_of(policy) != MODE_DISABLED) {
+	    mode_of(policy) != MODE_DISABLED &&
+	    !mode_is_own(&policy->flags[FLAG_ENABLED].origin)) {
 		buf_adds(words, "cloche: the agent's own sandbox is switched on as well, and ours may not start inside it (");
 		origin_describe(&policy->flags[FLAG_ENABLED].origin, words);
 		buf_adds(words, "); switch one of the two off\n");

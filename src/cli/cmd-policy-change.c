@@ -129,8 +129,9 @@ int cmd_policy_mode(struct call *call, struct err *err)
 		return 1;
 	if (mode == MODE_DISABLED && scope != SCOPE_USER)
 		return fail(err, -EPERM, "a repository's file cannot switch the sandbox off; --scope user does it for all projects");
-	r = settings_edit_mode(policy->cwd, scope ? scope : SCOPE_LOCAL, mode,
-			       &file, err);
+	if (!scope)
+		scope = policy_has_project(policy) ? SCOPE_PROJECT : SCOPE_USER;
+	r = settings_edit_mode(policy->cwd, scope, mode, &file, err);
 	if (r == 0)
 		r = approve(call, &before, "autoAllowBashIfSandboxed=true", err);
 	if (r == 0)

@@ -60,6 +60,21 @@ bool mode_is_off(const struct policy *policy, const struct origin **ret)
 	return false;
 }
 
+bool mode_is_own(const struct origin *origin)
+{
+	static const char theirs[] = "sandbox.";
+
+	return origin->key &&
+	       strncmp(origin->key, theirs, strlen(theirs)) != 0;
+}
+
+bool mode_is_off_for_hooks(const struct policy *policy,
+			   const struct origin **ret)
+{
+	return policy_flag(policy, FLAG_ALLOW_UNSANDBOXED, true) &&
+	       mode_is_off(policy, ret) && mode_is_own(*ret);
+}
+
 const struct origin *mode_lock(const struct policy *policy)
 {
 	static const enum policy_flag deciding[] = {

@@ -25,6 +25,16 @@ enum mode mode_of(const struct policy *policy);
  */
 bool mode_is_off(const struct policy *policy, const struct origin **ret);
 
+/* True if @origin is not in a file of Claude Code's, whose "sandbox" is its own */
+bool mode_is_own(const struct origin *origin);
+
+/* True if one of cloche's own files switches the sandbox off, and no setting forbids
+ * commands without it: an agent's hook then leaves its commands alone. Claude Code's
+ * "sandbox.enabled" is about its own sandbox, and does not count.
+ */
+bool mode_is_off_for_hooks(const struct policy *policy,
+			   const struct origin **ret);
+
 /* The managed or flag setting that decides the mode, so that local settings
  * are not edited in vain; or NULL
  */

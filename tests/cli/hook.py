@@ -220,6 +220,38 @@ def a_sandbox_that_is_switched_off_is_used_unless_told_to_obey(t):
 
 
 @test
+def what_is_left_of_a_sandbox_that_is_off_allows_nothing(t):
+    sandbox(t, enabled=True, autoAllowBashIfSandboxed=True)
+    equal(specific(t, call(t, "make"))["permissionDecision"], "allow")
+    sandbox(t, enabled=False, autoAllowBashIfSandboxed=True)
+    answer = specific(t, call(t, "make"))
+    check("permissionDecision" not in answer, answer)
+    contains(answer["updatedInput"]["command"], " run ")
+
+
+@test
+def the_mode_disabled_switches_the_hook_off(t):
+    start = {"cwd": t.dir, "hook_event_name": "SessionStart",
+             "source": "startup"}
+    rules(t, ask=["Bash(make)"], allow=["Bash(ls)"])
+    t.run("policy", "mode", "auto-allow", "--scope", "user").ok()
+    equal(specific(t, call(t, "id"))["permissionDecision"], "allow")
+    equal(ask(t, start, event="session-start"), {})
+    t.run("policy", "mode", "disabled", "--scope", "user").ok()
+    for command in ("id", "make", "ls", "rm -rf /"):
+        for agent in ("claude", "codex"):
+            equal(ask(t, call(t, command), agent=agent), {}, command)
+    contains(ask(t, start, event="session-start")["systemMessage"],
+             "commands run WITHOUT the sandbox")
+    # Unless something forbids that, or the project asks for the sandbox
+    sandbox(t, allowUnsandboxedCommands=False)
+    contains(specific(t, call(t, "id"))["updatedInput"]["command"], " run ")
+    os.unlink(t.home + "/" + SETTINGS)
+    t.run("policy", "mode", "regular").ok()
+    contains(specific(t, call(t, "id"))["updatedInput"]["command"], " run ")
+
+
+@test
 def options_of_run_go_into_the_wrapper_and_the_policy(t):
     t.write(t.away + "/s.json", json.dumps(
         {"permissions": {"deny": ["Bash(id)"]}}))

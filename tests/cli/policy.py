@@ -204,13 +204,13 @@ def the_mode_is_written_and_the_rest_stays(t):
               '"network": {"allowedDomains": []}\n    },\n    "a": null\n}\n')
     t.write(LOCAL, before, mode=0o600)
     equal(t.run("policy", "mode").ok().out, "disabled\n")
-    t.run("policy", "mode", "auto-allow").ok()
+    t.run("policy", "mode", "--scope", "claude", "auto-allow").ok()
     equal(t.read(LOCAL), before.replace(
         '[]}\n', '[]},\n        "enabled": true,\n'
         '        "autoAllowBashIfSandboxed": true\n'))
     equal(os.stat(LOCAL).st_mode & 0o777, 0o600)
     equal(t.run("policy", "mode").ok().out, "auto-allow\n")
-    t.run("policy", "mode", "regular").ok()
+    t.run("policy", "mode", "--scope", "claude", "regular").ok()
     equal(t.run("policy", "mode").ok().out, "regular\n")
     equal(sorted(os.listdir(".claude")), ["settings.local.json"])
     contains(t.run("policy", "mode", "disabled").ended(2).err, "--scope user")
@@ -229,10 +229,24 @@ def the_mode_is_written_and_the_rest_stays(t):
 
 
 @test
+def the_mode_is_written_into_a_file_of_our_own(t):
+    for mode in ("auto-allow", "regular"):
+        t.run("policy", "mode", mode).ok()
+        equal(json.loads(t.read(".cloche.json")),
+              {"enabled": True, "autoAllowBashIfSandboxed": mode == "auto-allow"})
+        equal(t.run("policy", "mode").ok().out, mode + "\n")
+    check(not t.exists(".claude") and not os.path.exists(t.home + "/.claude"))
+    equal(t.inside("true").ok().err, "")
+    os.unlink(".cloche.json")
+    t.run("policy", "mode", "auto-allow", cwd=t.home).ok()
+    equal(json.loads(t.read(t.home + OWN))["enabled"], True)
+
+
+@test
 def the_local_file_is_that_of_the_repository(t):
     t.outside("git", "init", "-q", ".").ok()
     os.makedirs("a/b")
-    t.run("policy", "mode", "regular", cwd=t.dir + "/a/b").ok()
+    t.run("policy", "mode", "--scope", "claude", "regular", cwd=t.dir + "/a/b").ok()
     check(t.exists(LOCAL) and not t.exists("a/b/.claude"))
     equal(t.run("policy", "mode", cwd=t.dir + "/a/b").ok().out, "regular\n")
     t.run("policy", "deny", "--scope", "claude", "read", "../c",
