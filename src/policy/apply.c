@@ -239,6 +239,24 @@ static int add_credential(const struct apply *apply, const struct entry *e,
 	return r;
 }
 
+/* Authorities that bound hosts may have their certificates from. One that a repository
+ * names could pose as any of them.
+ */
+static int add_authorities(const struct apply *apply, const struct entry *e,
+			   struct err *why)
+{
+	const json_t *paths = json_object_get(e->value, "extraCaCertPaths");
+	int r = 0;
+
+	if (e->fact->document->authority != AUTHORITY_FULL)
+		return 0;
+	for (size_t i = 0; !r && i < json_array_size(paths); i++)
+		r = policy_add_string(apply->policy, LIST_SECRET_CAS,
+				      json_string_value(json_array_get(paths, i)),
+				      entry_origin(e), why);
+	return r;
+}
+
 static int add_reasons(const struct apply *apply, const struct entry *whole)
 {
 	struct entry e = *whole;
@@ -292,10 +310,14 @@ static int add_value(const struct apply *apply, const struct entry *e,
 {
 	const struct setting *row = e->fact->setting;
 	struct policy *policy = apply->policy;
+	int r;
 
 	switch (row->type) {
-	case TYPE_FLAG:
 	case TYPE_TLS:
+		if ((r = add_authorities(apply, e, why)) < 0)
+			return r;
+		/* fallthrough */
+	case TYPE_FLAG:
 		policy_set_flag(policy, (enum policy_flag)row->slot, v->number,
 				entry_origin(e));
 		return 0;

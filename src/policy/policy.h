@@ -82,6 +82,7 @@ enum string_list {
 	LIST_MASKED_VARIABLES,	/* Also in LIST_ENV_DENY */
 	LIST_IGNORES,		/* ignoreViolations: hides reports, never allows */
 	LIST_SECRETS,		/* NAME@HOST,HOST: bound secrets */
+	LIST_SECRET_CAS,	/* Files with authorities of bound hosts */
 	LIST_SECRET_SOURCES,	/* NAME=env:X, NAME=file:X, NAME=command:X */
 	LIST_COUNT,
 };

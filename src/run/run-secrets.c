@@ -396,6 +396,16 @@ static void run_program(int socket, const void *arg)
 	_exit(127);
 }
 
+static json_t *list_authorities(const struct policy *policy)
+{
+	const struct list_rules *list = &policy->lists[LIST_SECRET_CAS];
+	json_t *paths = json_array();
+
+	for (size_t i = 0; i < list->len; i++)
+		json_array_append_new(paths, json_text(list->v[i].text));
+	return paths;
+}
+
 static int send_config(const struct policy *policy, struct run_secrets *s,
 		       json_t *secrets, int gate_end, struct err *err)
 {
@@ -408,10 +418,10 @@ static int send_config(const struct policy *policy, struct run_secrets *s,
 	size_t n = 1;
 	int r = read_key(key, err);
 
-	root = json_pack("{s:o, s:o, s:s, s:[]}", "secrets", secrets, "project",
+	root = json_pack("{s:o, s:o, s:s, s:o}", "secrets", secrets, "project",
 			 json_text(policy->project ? policy->project
 						   : policy->cwd),
-			 "key", key, "cas");
+			 "key", key, "cas", list_authorities(policy));
 	text = json_dumps(root, JSON_COMPACT);
 	json_decref(root);
 	buf_add(&out, &m, sizeof(m));

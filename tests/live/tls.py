@@ -366,6 +366,22 @@ def a_masked_variable_of_srts_settings_is_injected(t):
 
 
 @test
+def an_authority_of_the_users_own_verifies_a_bound_host(t):
+    origins()
+    for authority, works in (("self.pem", True), ("good.key", False), ("no", False)):
+        t.write(t.away + "/own.json", json.dumps({
+            "secrets": ["TOKEN@selfsigned.test"], "network": {"tlsTerminate": {
+                "extraCaCertPaths": [f"{CERTIFICATES}/{authority}"]}}}))
+        r = run(t, 'curl -sS -m 20 -H "X-Api-Key: $TOKEN" https://selfsigned.test/',
+                "-s", t.away + "/own.json", secrets=())
+        if works:
+            r.ok()
+        else:
+            contains(r.ended(125).err, "no certificate authority that can be read")
+    equal([headers["X-Api-Key"] for _, _, headers, _ in Origin.seen], [VALUE])
+
+
+@test
 def a_repository_binds_nothing(t):
     origins()
     t.outside("git", "init", "-q").ok()
