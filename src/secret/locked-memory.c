@@ -3,9 +3,9 @@
  * secret/locked-memory.c - memory for secrets: locked, not dumped, wiped
  *
  * Theory of operation: small allocations are cut off a locked mapping one after
- * the other and never used again, because the program ends after one operation.
- * Large ones have a mapping of their own, which goes when they are freed, so
- * that a large document stays below RLIMIT_MEMLOCK. malloc() will not do: locks
+ * the other, in powers of two, and used again when they are freed: cloche-tls makes
+ * some for each request. Large ones have a mapping of their own, which goes when
+ * they are freed, so that a large document stays below RLIMIT_MEMLOCK. malloc() will not do: locks
  * and advice work on whole pages, which a secret must not share.
  */
 
@@ -28,6 +28,17 @@ enum {
 	HEADER = 16,		/* In front of each: its size, header included */
 };
 
+/* What lies in front of an allocation. A forked child finds zeros there, so that its
+ * lists of free ones end at once.
+ */
+struct block {
+	size_t size;
+	struct block *next; /* Of equal size, while it is free */
+};
+
+_Static_assert(sizeof(struct block) <= HEADER, "an allocation is aligned");
+
+static struct block *unused[16]; /* By the power of two */
 static unsigned int failures;
 
 unsigned int locked_failures(void)
@@ -54,40 +65,69 @@ static char *map_locked(size_t size)
 	return p;
 }
 
-void *locked_alloc(size_t n)
+/* The power of two that @size is rounded up to */
+static size_t power_of(size_t size)
+{
+	size_t power = 0;
+
+	while ((size_t)1 << power < size)
+		power++;
+	return power;
+}
+
+static struct block *cut_off(size_t size)
 {
 	static char *next, *end;
-	size_t size = (n + HEADER + HEADER - 1) / HEADER * HEADER;
-	char *p;
+	struct block *block;
+
+	if ((size_t)(end - next) < size) {
+		next = map_locked(CHUNK);
+		end = next + CHUNK;
+	}
+	block = (struct block *)(void *)next;
+	next += size;
+	return block;
+}
+
+void *locked_alloc(size_t n)
+{
+	struct block *block, **list;
+	size_t size = n + HEADER;
 
 	if (n > SIZE_MAX / 4)
 		abort();
-	if (size >= LARGE) {
+	if (size > LARGE / 2) {
 		size = (size + PAGE - 1) / PAGE * PAGE;
-		p = map_locked(size);
+		size = size < LARGE ? LARGE : size;
+		block = (struct block *)(void *)map_locked(size);
 	} else {
-		if ((size_t)(end - next) < size) {
-			next = map_locked(CHUNK);
-			end = next + CHUNK;
-		}
-		p = next;
-		next += size;
+		list = &unused[power_of(size)];
+		size = (size_t)1 << power_of(size);
+		block = *list ? *list : cut_off(size);
+		if (*list)
+			*list = block->next;
 	}
-	*(size_t *)(void *)p = size;
-	return p + HEADER;
+	block->size = size;
+	block->next = NULL;
+	return (char *)block + HEADER;
 }
 
 void locked_free(void *p)
 {
 	const int saved = errno;
-	char *start = p ? (char *)p - HEADER : NULL;
-	const size_t size = p ? *(size_t *)(void *)start : 0;
+	struct block *block =
+		p ? (struct block *)(void *)((char *)p - HEADER) : NULL;
+	const size_t size = block ? block->size : 0;
 
 	/* In a forked child the kernel wiped it, with its size */
 	if (size)
-		explicit_bzero(start, size);
-	if (size >= LARGE)
-		(void)munmap(start, size);
+		explicit_bzero(block, size);
+	if (size >= LARGE) {
+		(void)munmap(block, size);
+	} else if (size) {
+		block->next = unused[power_of(size)];
+		unused[power_of(size)] = block;
+	}
 	errno = saved;
 }
 

@@ -154,6 +154,37 @@ TEST(what_is_freed_is_wiped)
 	locked_free(NULL);
 }
 
+/* A program that serves requests must not need more memory for each */
+TEST(what_is_freed_is_used_again)
+{
+	static const size_t sizes[] = { 1, 16, 17, 300, 5000, 40000 };
+	void *first[ARRAY_SIZE(sizes)] = { 0 };
+
+	for (int round = 0; round < 3; round++) {
+		void *p[ARRAY_SIZE(sizes)];
+
+		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+			p[i] = locked_alloc(sizes[i]);
+			for (size_t k = 0; k < sizes[i]; k++)
+				CHECK(!((char *)p[i])[k]);
+			memset(p[i], 0x55, sizes[i]);
+			CHECK((uintptr_t)p[i] % 16 == 0);
+			if (!first[i] || sizes[i] >= 5000)
+				first[i] = p[i];
+		}
+		/* Blocks of one size change places */
+		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+			size_t k = 0;
+
+			while (k < ARRAY_SIZE(sizes) && first[k] != p[i])
+				k++;
+			CHECK(k < ARRAY_SIZE(sizes));
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+			locked_free(p[i]);
+	}
+}
+
 TEST(reading_stops_at_the_limit_and_not_before)
 {
 	auto_bytes struct bytes b = { 0 }, c = { 0 };
