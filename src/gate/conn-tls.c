@@ -54,9 +54,18 @@ static int send_sockets(struct conn *conn)
 void conn_hand_over(struct conn *conn)
 {
 	struct loop *loop = conn->gate->loop;
+	int r;
 
 	conn->tls = ++conn->gate->last_tls;
-	if (send_sockets(conn) < 0) {
+	r = send_sockets(conn);
+	if (r == -EAGAIN || r == -ETOOMANYREFS) {
+		/* Many at once: cloche-tls takes them one by one */
+		conn->tls = 0;
+		conn->expired = conn_hand_over;
+		conn_wait(conn, TIMER_PAUSE);
+		return;
+	}
+	if (r < 0) {
 		conn->tls = 0;
 		conn_report(
 			conn,
