@@ -217,6 +217,9 @@ static int on_channel(void *arg, uint32_t events)
 	    host.kind != HOST_NAME) {
 		for (size_t i = 0; i < n_fds; i++)
 			close_fd(&fds[i]);
+		/* Without its descriptors, when there was no space for them */
+		if (in.m.kind == TLS_SERVE)
+			tls_conn_done(server, in.m.id);
 		return 0;
 	}
 	tls_conn_start(server, in.m.id, &host, fds[0], fds[1], in.text + in.m.n,

@@ -3,6 +3,7 @@
 
 #include "tls/scrub.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,57 +47,60 @@ void scrub_add(struct scrub *s, const char *value, const char *placeholder,
 			add_base64(find, value, n, form - 1);
 			add_base64(put, placeholder, n, form - 1);
 		}
-		if (find->len > s->longest)
-			s->longest = find->len;
+		s->first[(uint8_t)*find->p] = true;
 		s->len++;
 	}
 }
 
-static void replace_all(struct scrub *s, char *p, size_t n)
+/* What the @n bytes at @p begin with, the longest; or NULL. *@unfinished: they are the
+ * beginning of something longer.
+ */
+static const struct bytes *find_at(const struct scrub *s, const char *p,
+				   size_t n, bool *unfinished)
 {
+	size_t best = s->len;
+
+	*unfinished = false;
 	for (size_t i = 0; i < s->len; i++) {
 		const struct bytes *find = &s->v[i].find;
-		char *at = p;
 
-		while ((at = memmem(at, n - (size_t)(at - p), find->p,
-				    find->len)) != NULL) {
-			memcpy(at, s->v[i].put.p, find->len);
-			at += find->len;
-			s->hits++;
-		}
+		if (memcmp(p, find->p, find->len < n ? find->len : n) != 0)
+			continue;
+		*unfinished |= find->len > n;
+		if (find->len <= n &&
+		    (best == s->len || find->len > s->v[best].find.len))
+			best = i;
 	}
-}
-
-/* How many bytes at the end of @p are the beginning of something */
-static size_t unfinished(const struct scrub *s, const char *p, size_t n)
-{
-	size_t most = 0;
-
-	for (size_t i = 0; i < s->len; i++) {
-		const struct bytes *find = &s->v[i].find;
-		size_t k = find->len - 1 < n ? find->len - 1 : n;
-
-		while (k > most && memcmp(p + n - k, find->p, k) != 0)
-			k--;
-		if (k > most)
-			most = k;
-	}
-	return most;
+	return best < s->len ? &s->v[best].put : NULL;
 }
 
 void scrub_step(struct scrub *s, const char *p, size_t n, bool end,
 		struct buf *out)
 {
-	size_t keep;
+	size_t at = 0;
 
 	bytes_add(&s->held, p, n);
-	if (!s->held.len)
-		return;
-	replace_all(s, s->held.p, s->held.len);
-	keep = end ? 0 : unfinished(s, s->held.p, s->held.len);
-	buf_add(out, s->held.p, s->held.len - keep);
-	memmove(s->held.p, s->held.p + s->held.len - keep, keep);
-	s->held.len = keep;
+	p = s->held.p;
+	n = s->held.len;
+	while (at < n) {
+		const struct bytes *put = NULL;
+		bool unfinished = false;
+
+		if (s->first[(uint8_t)p[at]])
+			put = find_at(s, p + at, n - at, &unfinished);
+		if (unfinished && !end)
+			break;
+		if (put) {
+			memcpy(s->held.p + at, put->p, put->len);
+			s->hits++;
+		}
+		at += put ? put->len : 1;
+	}
+	buf_add(out, p, at);
+	memmove(s->held.p, p + at, n - at);
+	s->held.len = n - at;
+	if (end)
+		bytes_done(&s->held);
 }
 
 void scrub_done(struct scrub *s)

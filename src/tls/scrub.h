@@ -24,14 +24,15 @@ enum {
  * struct scrub - A search in one response; zero-initialise it
  * @find, @put:	What is searched for and what takes its place, equally long
  * @held:	Bytes that may be the beginning of one
- * @longest:	Of @find
+ * @first:	True for bytes that a @find begins with
  * @hits:	How often something was replaced
  */
 struct scrub {
 	struct {
 		struct bytes find, put;
 	} v[SCRUB_VALUES_MAX * SCRUB_FORMS];
-	size_t len, longest, hits;
+	size_t len, hits;
+	bool first[256];
 	struct bytes held;
 };
 
@@ -42,7 +43,8 @@ void scrub_add(struct scrub *scrub, const char *value, const char *placeholder,
 	       size_t n);
 
 /* Append to @out what may go on of @held and the @n bytes at @p; all of it if this is
- * the @end of the response
+ * the @end of the response. Of two that begin at one byte the longer is replaced, so
+ * what comes out does not depend on how the response was cut.
  */
 void scrub_step(struct scrub *scrub, const char *p, size_t n, bool end,
 		struct buf *out);

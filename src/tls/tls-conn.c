@@ -52,7 +52,9 @@ enum down_state { DOWN_IDLE, DOWN_HEAD, DOWN_BODY, DOWN_TUNNEL };
  * @last:	The connection ends with this response
  * @closing:	Only what is in @client.out is still to be sent
  * @closed:	It is freed after the events at hand
+ * @cut:	The server's end was not announced: neither is the client's
  * @active:	Something moved since the idle timer was started
+ * @hold:	Ends the wait for the rest of what @scrub has kept back
  */
 struct tls_conn {
 	struct tls_server *server;
@@ -67,21 +69,32 @@ struct tls_conn {
 	struct http_body up_body, down_body;
 	struct scrub scrub;
 	unsigned int served;
-	bool last, closing, closed, active;
-	struct timer timer;
+	bool last, closing, closed, cut, active;
+	struct timer timer, hold;
 	struct loop_task task;
 };
 
-static void send_message(struct tls_conn *conn, enum tls_message_kind kind,
-			 const char *text, size_t n)
+static void send_text(struct tls_server *server, uint32_t id,
+		      enum tls_message_kind kind, const char *text, size_t n)
 {
-	const struct tls_message message = { .kind = kind, .id = conn->id };
+	const struct tls_message message = { .kind = kind, .id = id };
 	auto_buf struct buf out = { 0 };
 
 	buf_add(&out, &message, sizeof(message));
 	buf_add(&out, text, n);
-	if (socket_send(conn->server->channel, out.p, out.len, NULL, 0) < 0)
-		conn->server->lost++;
+	if (socket_send(server->channel, out.p, out.len, NULL, 0) < 0)
+		server->lost++;
+}
+
+static void send_message(struct tls_conn *conn, enum tls_message_kind kind,
+			 const char *text, size_t n)
+{
+	send_text(conn->server, conn->id, kind, text, n);
+}
+
+void tls_conn_done(struct tls_server *server, uint32_t id)
+{
+	send_text(server, id, TLS_DONE, NULL, 0);
 }
 
 /* Report that something was refused */
@@ -110,12 +123,13 @@ static void conn_close(struct tls_conn *conn)
 		return;
 	conn->closed = true;
 	timer_stop(server->timers, &conn->timer);
+	timer_stop(server->timers, &conn->hold);
 	tls_end_close(server->loop, &conn->client);
 	tls_end_close(server->loop, &conn->upstream);
 	scrub_done(&conn->scrub);
 	LIST_REMOVE(conn, link);
 	server->n_conns--;
-	send_message(conn, TLS_DONE, NULL, 0);
+	tls_conn_done(server, conn->id);
 	loop_cancel(&conn->task);
 	conn->task.fn = free_later;
 	loop_defer(server->loop, &conn->task);
@@ -135,8 +149,8 @@ static void conn_abort(struct tls_conn *conn)
 /* Send what waits for the client, then end */
 static void conn_finish(struct tls_conn *conn)
 {
-	conn->closing = true;
-	timer_start(conn->server->timers, &conn->timer, TIMER_LINGER);
+	conn->closing = conn->active = true;
+	timer_start(conn->server->timers, &conn->timer, TIMER_IDLE);
 }
 
 static void answer_client(struct tls_conn *conn, enum http_answer what,
@@ -244,10 +258,17 @@ static void drop(struct buf *in, size_t n)
 
 static void to_client(struct tls_conn *conn, const char *p, size_t n, bool end)
 {
-	if (conn->scrub.len)
-		scrub_step(&conn->scrub, p, n, end, &conn->client.out);
-	else
+	struct timers *timers = conn->server->timers;
+
+	if (!conn->scrub.len) {
 		buf_add(&conn->client.out, p, n);
+		return;
+	}
+	scrub_step(&conn->scrub, p, n, end, &conn->client.out);
+	if (conn->scrub.held.len)
+		timer_start(timers, &conn->hold, TIMER_SCRUB);
+	else
+		timer_stop(timers, &conn->hold);
 }
 
 /* Where the body in @in ends. Returns the bytes of it that are there, or -errno. */
@@ -316,7 +337,6 @@ static void take_head(struct tls_conn *conn, size_t n)
 	if (r < 0) {
 		refuse_request(conn, w, r);
 	} else {
-		scrub_done(&conn->scrub);
 		note_uses(conn, w);
 		conn->request = (struct http_request){
 			.kind = w->request.kind,
@@ -378,7 +398,7 @@ static bool step_up(struct tls_conn *conn)
 
 	if (conn->up == UP_HEAD)
 		return step_head(conn);
-	if (conn->up == UP_WAIT || to->out.len >= WAITING_MAX)
+	if (conn->up == UP_WAIT || to->broken || to->out.len >= WAITING_MAX)
 		return false;
 	moved = tls_end_fill(from, TLS_RECORD_MAX);
 	n = conn->up == UP_TUNNEL ? (ssize_t)from->in.len
@@ -401,11 +421,17 @@ static bool step_up(struct tls_conn *conn)
 
 static void end_response(struct tls_conn *conn)
 {
+	const struct tls_end *upstream = &conn->upstream;
+
 	to_client(conn, NULL, 0, true);
+	scrub_done(&conn->scrub);
 	conn->served++;
 	conn->down = DOWN_IDLE;
-	/* A request whose body nobody waited for leaves the connection undefined */
-	if (conn->last || conn->up != UP_WAIT) {
+	/* A request that is not sent to its end when the answer is complete, and bytes
+	 * after an answer, leave the connection undefined
+	 */
+	if (conn->last || conn->up != UP_WAIT || !tls_end_is_sent(upstream) ||
+	    upstream->broken || upstream->in.len) {
 		conn_finish(conn);
 		return;
 	}
@@ -470,10 +496,10 @@ static bool step_down(struct tls_conn *conn)
 	bool moved;
 	ssize_t n;
 
-	if (conn->down == DOWN_HEAD)
-		return step_response_head(conn);
 	if (to->out.len >= WAITING_MAX)
 		return false;
+	if (conn->down == DOWN_HEAD)
+		return step_response_head(conn);
 	if (conn->down == DOWN_IDLE) {
 		/* Between requests a server sends nothing but its end */
 		if (from->open && tls_end_fill(from, 1) && !conn->client.in.len)
@@ -498,6 +524,7 @@ static bool step_down(struct tls_conn *conn)
 		if (conn->down == DOWN_TUNNEL ||
 		    http_body_may_end(&conn->down_body)) {
 			conn->last = true;
+			conn->cut = !from->clean;
 			end_response(conn);
 		} else {
 			conn_abort(conn);
@@ -514,7 +541,7 @@ static bool step_closing(struct tls_conn *conn)
 {
 	struct tls_end *end = &conn->client;
 
-	if (end->failed || !end->open) {
+	if (end->failed || end->broken || !end->open) {
 		conn_close(conn);
 		return true;
 	}
@@ -522,8 +549,11 @@ static bool step_closing(struct tls_conn *conn)
 		return false;
 	if (!end->shut) {
 		end->shut = true;
-		(void)SSL_shutdown(end->ssl);
+		/* Else a cut response would be a whole one to the client */
+		if (!conn->cut)
+			(void)SSL_shutdown(end->ssl);
 		(void)shutdown(end->source.fd, SHUT_WR);
+		timer_start(conn->server->timers, &conn->timer, TIMER_LINGER);
 	}
 	end->in.len = 0;
 	if (tls_end_fill(end, TLS_RECORD_MAX) && !end->eof)
@@ -543,6 +573,7 @@ static bool step_once(struct tls_conn *conn)
 	handshake_upstream(conn);
 	if (conn->closing) {
 		moved = tls_end_flush(&conn->client);
+		conn->active |= moved;
 		return step_closing(conn) || moved;
 	}
 	moved |= step_up(conn);
@@ -553,7 +584,7 @@ static bool step_once(struct tls_conn *conn)
 	moved |= tls_end_flush(&conn->upstream);
 	moved |= tls_end_flush(&conn->client);
 	conn->active |= moved;
-	if (conn->client.failed)
+	if (conn->client.broken)
 		conn_close(conn);
 	return moved;
 }
@@ -588,8 +619,11 @@ static void on_timer(void *arg)
 		timer_start(conn->server->timers, &conn->timer, TIMER_IDLE);
 		return;
 	}
-	if (conn->timer.kind == TIMER_HEAD && conn->client.open &&
-	    conn->client.in.len && !conn->closing) {
+	if (conn->timer.kind == TIMER_LINGER) {
+		/* Sent to the end; the kernel delivers it to a slow client */
+		conn_close(conn);
+	} else if (conn->timer.kind == TIMER_HEAD && conn->client.open &&
+		   conn->client.in.len && !conn->closing) {
 		answer_client(conn,
 			      conn->upstream.open ? HTTP_ANSWER_DEADLINE
 						  : HTTP_ANSWER_TIMEOUT,
@@ -598,6 +632,17 @@ static void on_timer(void *arg)
 	} else {
 		conn_abort(conn);
 	}
+}
+
+/* Nothing came after what may be the beginning of a value: a message that ends so must
+ * not wait for the next one
+ */
+static void on_hold(void *arg)
+{
+	struct tls_conn *conn = arg;
+
+	scrub_step(&conn->scrub, NULL, 0, true, &conn->client.out);
+	advance(conn);
 }
 
 /* The gate has compared the names already */
@@ -649,6 +694,8 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 	conn->client.hello_n = n;
 	conn->timer.fn = on_timer;
 	conn->timer.arg = conn;
+	conn->hold.fn = on_hold;
+	conn->hold.arg = conn;
 	conn->task = (struct loop_task){ .fn = advance, .arg = conn };
 	LIST_INSERT_HEAD(&server->conns, conn, link);
 	server->n_conns++;

@@ -48,6 +48,9 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 		    const struct host *host, int client, int upstream,
 		    const void *hello, size_t n);
 
+/* Tell the gate that its connection @id is over */
+void tls_conn_done(struct tls_server *server, uint32_t id);
+
 /* Close all of them */
 void tls_conns_close(struct tls_server *server);
 

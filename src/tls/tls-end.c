@@ -102,8 +102,7 @@ SSL_CTX *tls_upstream_context(char *const *cas, size_t n, struct err *err)
 	}
 	SSL_CTX_set_verify(c, SSL_VERIFY_PEER, NULL);
 	SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-				       SSL_OP_NO_TICKET |
-				       SSL_OP_IGNORE_UNEXPECTED_EOF);
+				       SSL_OP_NO_TICKET);
 	SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE |
 				    SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
@@ -142,11 +141,19 @@ bool tls_end_waits(struct tls_end *end, int r)
 	return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
 }
 
+/* The peer reads no more. It may have answered before it hung up. */
+static void stop_writing(struct tls_end *end)
+{
+	end->broken = true;
+	bytes_done(&end->head);
+	end->out.len = end->sent = 0;
+}
+
 bool tls_end_flush(struct tls_end *end)
 {
 	bool moved = false;
 
-	while (end->open && !end->failed) {
+	while (end->open && !end->failed && !end->broken) {
 		const bool head = end->head.len;
 		const char *p = (head ? end->head.p : end->out.p) + end->sent;
 		const size_t n =
@@ -159,7 +166,8 @@ bool tls_end_flush(struct tls_end *end)
 		r = SSL_write(end->ssl, p,
 			      n > TLS_RECORD_MAX ? TLS_RECORD_MAX : (int)n);
 		if (r <= 0) {
-			end->failed |= !tls_end_waits(end, r);
+			if (!tls_end_waits(end, r))
+				stop_writing(end);
 			break;
 		}
 		moved = true;

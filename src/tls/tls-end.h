@@ -21,7 +21,8 @@ enum { TLS_RECORD_MAX = 16 << 10 }; /* Bytes of one TLS record */
  * @hello:	The client's first bytes, which the gate has read; @hello_at of them
  *		were used
  * @open:	The handshake is complete
- * @failed:	Nothing more can be read or written
+ * @failed:	The handshake failed: nothing can be read or written
+ * @broken:	Nothing more can be written; what came before may still be read
  * @eof:	The last byte was read; @clean: its peer said so
  * @in:		Read and not yet forwarded
  * @head:	To be written first; has real credentials in it
@@ -32,7 +33,7 @@ struct tls_end {
 	SSL *ssl;
 	char *hello;
 	size_t hello_at, hello_n;
-	bool open, failed, eof, clean, shut;
+	bool open, failed, broken, eof, clean, shut;
 	struct buf in, out;
 	struct bytes head;
 	size_t sent;
