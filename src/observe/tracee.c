@@ -51,6 +51,11 @@ struct tracee *tracee_get(struct tracees *t, pid_t tid)
 	if (slot->dir >= 0 && slot->tid == tid)
 		return slot;
 	slot->tid = tid;
+	if (open_dir(slot) == 0)
+		return slot;
+	if (errno != EMFILE)
+		return NULL;
+	tracees_done(t);	/* Those of other threads are only there for speed */
 	return open_dir(slot) < 0 ? NULL : slot;
 }
 

@@ -9,6 +9,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -31,10 +32,30 @@
 
 enum { LOOP_OVER, LOOP_STARTED };	/* Values of loop_stop() */
 
+/* Descriptors of an observed run: those of init's messages, the observer, the gate's
+ * channel, the watches, and the paths of one call
+ */
+enum { OBSERVED_FDS = 28 };
+
 /* A message's descriptors did not fit, and it is not sent again */
 static int too_few_descriptors(struct err *err)
 {
 	return fail(err, -EMFILE, "the sandbox needs more descriptors than we may have (ulimit -n)");
+}
+
+/* The observer answers EACCES where it lacks descriptors to look a path up, so that a
+ * command would find no library: that is refused before anything has run
+ */
+static int check_descriptors(struct run *run)
+{
+	int fds[OBSERVED_FDS], n = 0;
+
+	while (n < OBSERVED_FDS &&
+	       (fds[n] = fcntl(run->signals.fd, F_DUPFD_CLOEXEC, 0)) >= 0)
+		n++;
+	for (int i = 0; i < n; i++)
+		close(fds[i]);
+	return n < OBSERVED_FDS ? too_few_descriptors(run->err) : 0;
 }
 
 /* Start the gate behind the sandbox's own listeners, or in the landlock tier those
@@ -294,6 +315,7 @@ static int start(struct run *run)
 	    (r = job_limit_time(&run->job, run->loop,
 				&policy->numbers[NUMBER_TIMEOUT_MS],
 				run->err)) < 0 ||
+	    (run->decision.plan->observe && (r = check_descriptors(run)) < 0) ||
 	    (r = start_sandbox(run)) < 0)
 		return r;
 	monitor_start(run->monitor);
