@@ -246,7 +246,9 @@ static int change_open(struct observer *o, const struct notification *q,
 {
 	auto_close int copy = q->call->dir < 0 ? -EFAULT :
 		tracee_get_fd(q->tracee, (int)q->notif->data.args[q->call->dir]);
-	struct tracee *own = tracee_get(&o->tracees, getpid());
+	/* Not of o->tracees, where it may take the place of q->tracee */
+	auto_close int proc = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct tracee own = { getpid(), proc, NULL };
 	struct observer_verdict v = {
 		.answer = OBSERVER_DENIED,
 		.reason = "the path could not be looked up",
@@ -258,7 +260,7 @@ static int change_open(struct observer *o, const struct notification *q,
 	if (copy < 0)
 		return copy;
 	o->names[0].text[0] = path[0] = 0;
-	n = own ? tracee_fd_link(own, copy, path, PATH_MAX) : -EPERM;
+	n = proc < 0 ? -EPERM : tracee_fd_link(&own, copy, path, PATH_MAX);
 	if (n >= 0)
 		v = check_write(o, path);
 	else if (n == -ENOTDIR || n == -EIDRM)

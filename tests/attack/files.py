@@ -469,4 +469,25 @@ def nothing_is_left_that_runs_as_its_owner(t):
     equal(oct(os.stat(t.dir + "/d").st_mode & 0o7777), "0o2775")
 
 
+@test
+def arguments_are_read_from_who_called(t):
+    """The observer looks at its own descriptor then, and at its own number, which
+    the caller's was once taken for: it wrote the supervisor's memory into a file"""
+    script = """
+import os
+fd = os.open("mark", os.O_RDWR | os.O_CREAT)
+seen = set()
+while len(seen) < 64:
+    child = os.fork()
+    if not child:
+        os.utime(fd, (os.getpid(), 1))
+        os._exit(int(os.fstat(fd).st_atime) != os.getpid())
+    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+        print("another's arguments", child)
+    seen.add(child % 64)
+"""
+    equal(t.inside("/usr/bin/python3", "-c", script,
+                   options=["--tier", "landlock"]).ok().out, "")
+
+
 main()
