@@ -168,12 +168,12 @@ static int talk(struct helper *h, const struct store *s)
 	       h->from[OUT].len <= DOCUMENT_MAX) {
 		const int64_t gone = now_ms(CLOCK_MONOTONIC) - start;
 
-		if (gone >= s->helper_ms)
-			return -ETIMEDOUT;
 		if (!reported && gone >= SLOW_MS) {
 			s->slow();
 			reported = true;
 		}
+		if (gone >= s->helper_ms)
+			return -ETIMEDOUT;
 		(void)poll(h->fd, FDS, (int)((reported ? s->helper_ms :
 					      SLOW_MS) - gone));
 		if (h->fd[IN].fd >= 0 && h->fd[IN].revents)
