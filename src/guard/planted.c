@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/btime.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
@@ -52,12 +53,14 @@ struct watch {
  * struct own - A protected name that came during the run and is the user's: no mount
  *		holds it until somebody sees to that
  * @dev, @ino:	What it is a name of
+ * @born:	btime_of() it, in @exposed
  * @text:	What a file held then
  */
 struct own {
 	char *path;
 	dev_t dev;
 	ino_t ino;
+	int64_t born;
 	struct buf text;
 };
 
@@ -320,20 +323,25 @@ static bool is_open_inside(int fd)
 	return !outside && !may_lease(fd);
 }
 
-/* What the file @path holds; @inside: whether somebody inside may write to it */
-static void read_text(const char *path, struct buf *ret, bool *inside)
+/* Which file @path is and what it holds; @inside: whether somebody inside may write
+ * to it
+ */
+static void read_own(const char *path, struct own *ret, bool *inside)
 {
 	auto_close int fd = sys_open_nofollow(AT_FDCWD, path, O_RDONLY |
 					      O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
 					      0);
 	struct stat st;
 
-	ret->len = 0;
+	ret->text.len = 0;
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
 	if (inside)	/* First: what nobody may write to stays so */
 		*inside = is_open_inside(fd);
-	(void)fs_read_fd(fd, PLANTED_TEXT_MAX, ret, NULL);
+	ret->dev = st.st_dev;
+	ret->ino = st.st_ino;
+	ret->born = btime_of(fd);
+	(void)fs_read_fd(fd, PLANTED_TEXT_MAX, &ret->text, NULL);
 }
 
 static bool is_equal(const struct buf *a, const struct buf *b)
@@ -351,9 +359,9 @@ static void add_own(struct planted *b, const char *path, const struct stat *st)
 		own->path = mem_strdup(path);
 		add_existing(&b->journal, path);
 	}
+	read_own(path, own, NULL);
 	own->dev = st->st_dev;
 	own->ino = st->st_ino;
-	read_text(path, &own->text, NULL);
 	b->news = true;
 }
 
@@ -591,27 +599,33 @@ static void report_exposed(const struct planted *b, const char *path)
 
 void planted_covered(struct planted *b, const char *path)
 {
-	struct own *own = find_own(b, path), *e = NULL;
-	auto_buf struct buf text = { 0 };
+	struct own *own = find_own(b, path), *e = NULL, now = { 0 };
 	bool inside = false;
 
-	read_text(path, &text, &inside);
-	if (own && !is_equal(&text, &own->text)) {
+	read_own(path, &now, &inside);
+	if (own && !is_equal(&now.text, &own->text)) {
 		own->ino = 0;	/* It is another one now */
 		consider(b, path);
 	}
 	for (size_t i = 0; i < b->exposed.len && !e; i++)
 		e = strcmp(b->exposed.v[i].path, path) ? NULL :
 		    &b->exposed.v[i];
-	if (e) {	/* The user has saved it once more */
+	/* Of two saves the first may be covered after the second: by then the command
+	 * may have written, and what the file held before that counts
+	 */
+	if (e && now.born && e->born == now.born && e->ino == now.ino &&
+	    e->dev == now.dev) {
+		inside = false;
+	} else if (e) {	/* The user has saved it once more */
 		own_done(e);
 		*e = b->exposed.v[--b->exposed.len];
 	}
 	if (inside) {
-		e = vec_push(&b->exposed);
-		e->path = mem_strdup(path);
-		buf_add(&e->text, text.p, text.len);
+		now.path = mem_strdup(path);
+		*vec_push(&b->exposed) = now;
 		report_exposed(b, path);
+	} else {
+		own_done(&now);
 	}
 }
 
@@ -625,12 +639,13 @@ static void restore_exposed(const struct planted *b,
 		auto_close int dir = sys_open_nofollow(AT_FDCWD, parent, O_PATH |
 						       O_DIRECTORY | O_CLOEXEC,
 						       0);
-		auto_buf struct buf now = { 0 };
+		struct own now = { 0 };
 
-		read_text(e->path, &now, NULL);
-		if (dir >= 0 && !is_equal(&now, &e->text))
-			(void)quarantine_rewrite(quarantine, dir, e->path, &now,
+		read_own(e->path, &now, NULL);
+		if (dir >= 0 && !is_equal(&now.text, &e->text))
+			(void)quarantine_rewrite(quarantine, dir, e->path, &now.text,
 				&e->text, "changed after it was saved, by a command that had it open");
+		own_done(&now);
 	}
 }
 

@@ -236,6 +236,11 @@ while True:
 print(os.fstat(fd).st_ino, flush=True)
 sys.stdin.readline()
 os.write(fd, b"OWNED")
+print("written", flush=True)
+sys.stdin.readline()
+while True:
+    try: os.close(os.open(path, os.O_WRONLY))
+    except OSError: break
 """
 
 
@@ -272,6 +277,24 @@ def a_file_is_not_changed_by_who_had_it_open_when_it_was_saved(t):
     fix = [v["suggest"]["command"] for v in records(t, "--kind", "quarantine")]
     t.run(*fix[-1].split()[1:]).ok()
     equal(t.read(".envrc"), text + "OWNED", "the control: that is what it wrote")
+
+
+@test
+def a_second_mount_does_not_make_it_the_users(t):
+    """Of two saves the first may get its mount after the second, and the command have
+    written to that meanwhile"""
+    path, events = t.write(t.dir + "/.envrc", "mine"), t.away + "/events"
+    p, text = opened(t, path, events)
+    wait_until(lambda: path in t.read(events), "it is reported", seconds=20)
+    p.stdin.write(b"\n")
+    p.stdin.flush()
+    equal(p.stdout.readline(), b"written\n")
+    equal(t.read(".envrc"), text + "OWNED", "the control")
+    os.link(path, path + "~")           # Another name of the same file
+    os.unlink(path)
+    os.rename(path + "~", path)
+    _, err = p.communicate(b"\n")
+    equal(t.read(".envrc"), text, err)
 
 
 @test
