@@ -204,8 +204,9 @@ def what_git_writes_before_it_renames_is_not_the_commands(t):
                     LOCK, stop, str(ways))
         equal(p.stdout.readline(), b"ready\n")
         worked, evil, saves = 0, False, 0
-        while saves < long(60, 600) or ("off" in options and not evil and
-                                        saves < 3000):
+        # The control: a save succeeds; without an observer the lock is used
+        while saves < long(60, 600) or saves < 3000 and (
+                not worked or "off" in options and not evil):
             saves += 1
             # A lock of the command's stops git, which advises the user to remove it
             worked += subprocess.run(
