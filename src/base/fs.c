@@ -413,6 +413,36 @@ char *fs_xdg(const char *variable, const char *fallback)
 	return home ? path_join(home, fallback) : NULL;
 }
 
+/* True if we are root and @path, or what exists of it, is another user's */
+static bool is_others(const char *path)
+{
+	auto_free char *at = path_resolve("/", path);
+	struct stat st;
+
+	while (stat(at, &st) < 0) {
+		char *parent = strcmp(at, "/") ? path_parent(at) : NULL;
+
+		if (!parent)
+			return false;
+		free(at);
+		at = parent;
+	}
+	return geteuid() == 0 && st.st_uid != 0;
+}
+
+char *fs_state_home(void)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	auto_free char *account = NULL;
+
+	if (!state || state[0] != '/')
+		state = home;
+	if (!state || state[0] != '/' || !is_others(state))
+		return fs_xdg("XDG_STATE_HOME", ".local/state");
+	account = fs_account_home();
+	return account ? path_join(account, ".local/state") : NULL;
+}
+
 struct dir dir_of(int fd)
 {
 	return (struct dir){

@@ -117,6 +117,13 @@ char *fs_account_home(void);
  */
 char *fs_xdg(const char *variable, const char *fallback);
 
+/* Where state is kept: $XDG_STATE_HOME, or ~/.local/state. If we are root and that, or
+ * $HOME, is another user's (sudo -E), below the password database's home: that user
+ * could put links there, and could not remove what we make. NULL without a home. The
+ * caller frees.
+ */
+char *fs_state_home(void);
+
 enum { DIR_BUFFER = 32 << 10 };	/* A good size for the buffer */
 
 /**

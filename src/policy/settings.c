@@ -738,20 +738,20 @@ void settings_request_init(struct settings_request *req, const char *cwd)
 		.etc = roots_etc(),
 		.claude = getenv("CLAUDE_CONFIG_DIR"),
 		.config = getenv("XDG_CONFIG_HOME"),
-		.state = getenv("XDG_STATE_HOME"),
 		.cache = getenv("XDG_CACHE_HOME"),
 		.data = getenv("XDG_DATA_HOME"),
 		.variable = variable,
 		.pinned = getenv("CLOCHE_TRUST"),
-		.owned = { fs_home(), fs_account_home() },
+		.owned = { fs_home(), fs_account_home(), fs_state_home() },
 	};
 	req->home = req->owned[0];
 	req->account_home = req->owned[1];
+	req->state = req->owned[2];
 }
 
 void settings_request_done(struct settings_request *req)
 {
-	free(req->owned[0]);
-	free(req->owned[1]);
+	for (size_t i = 0; i < ARRAY_SIZE(req->owned); i++)
+		free(req->owned[i]);
 	*req = (struct settings_request){ 0 };
 }

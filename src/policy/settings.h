@@ -48,7 +48,7 @@ struct settings_request {
 	const char *pinned;
 	const char *(*variable)(const char *name);
 	bool check;
-	char *owned[2];
+	char *owned[3];
 };
 
 /* "/etc". What is shipped (roots.c) is a constant; roots-test.c, which only the test

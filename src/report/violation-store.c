@@ -51,7 +51,7 @@ struct violation_store {
 
 char *violation_store_default_dir(void)
 {
-	auto_free char *state = fs_xdg("XDG_STATE_HOME", ".local/state");
+	auto_free char *state = fs_state_home();
 
 	return state ? path_join(state, "cloche") : NULL;
 }

@@ -387,4 +387,27 @@ def an_option_is_stricter_than_the_administrator(t):
     contains(r.out, "limits.timeout: 60000")                # The control
 
 
+@test
+def roots_state_is_not_in_another_users_home(t):
+    """sudo -E: that user could not remove it, and links there would be followed"""
+    if os.getuid():
+        skip("root's alone")
+    state, aim = t.home + "/.local/state/cloche", t.root + "/aim"
+    for name in ("HOME", "XDG_STATE_HOME"):
+        his = f"{t.root}/his-{name}"
+        below = his if name == "XDG_STATE_HOME" else his + "/.local/state"
+        shutil.rmtree(state, ignore_errors=True)
+        os.makedirs(below)
+        os.makedirs(aim, exist_ok=True)
+        os.symlink(aim, below + "/cloche")
+        for top, dirs, files in os.walk(his):
+            os.chown(top, 1000, 1000)
+        for owner in 1000, 0:
+            os.chown(his, owner, owner)
+            t.shell("echo x > /etc/no-such; true", env={name: his}).ok()
+            equal(bool(os.listdir(aim)), owner == 0, name, "0 is the control")
+            equal(os.path.exists(state + "/violations.jsonl"), True, name)
+        shutil.rmtree(aim)
+
+
 main()
