@@ -38,6 +38,7 @@
 #include "policy/mode.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
+#include "report/command-text.h"
 #include "report/footer.h"
 #include "report/report.h"
 #include "report/violation-store.h"
@@ -241,11 +242,18 @@ static void add_script(const struct hook_call *call, const char *project,
 	};
 	auto_free char *inner = hook_unwrap(&wrapper, call->dir,
 					    call->command);
-	auto_buf struct buf line = { 0 };
+	const char *const script[] = { inner ? inner : call->command, NULL };
+	auto_buf struct buf line = { 0 }, cut = { 0 };
 
-	hook_wrap(&wrapper, call->dir, inner ? inner : call->command, &line);
+	/* A script with a secret is not in the record; the newest such run is meant */
+	if (command_text(script, SIZE_MAX, &cut) &&
+	    strstr(buf_str(&cut), COMMAND_TEXT_CUT)) {
+		buf_adds(out, "'" COMMAND_TEXT_CUT "'");
+		return;
+	}
+	hook_wrap(&wrapper, call->dir, script[0], &line);
 	buf_adds(out, hook_wrapped_word(&wrapper, buf_str(&line)));
-	report_strip_addresses(out->p);
+	command_text_strip(out->p);
 }
 
 static int answer_failure(const struct hook_call *call, const char *project,

@@ -2,6 +2,7 @@
 /* cli/cmd-violations.c - cloche violations: what was refused, here and before */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "cli/command-line.h"
 #include "guard/quarantine.h"
 #include "report/footer.h"
+#include "report/run-record.h"
 #include "report/strip.h"
 #include "report/violation-store.h"
 #include "report/violation.h"
@@ -38,12 +40,13 @@ struct query {
 /**
  * struct records - Those found, each once; the last line of one counts
  * @index:	Where in @v a record is, by run, kind, target and program
+ * @ends:	How each run ended, in words, by its id
  */
 struct records {
 	const struct query *query;
 	struct violation *v;
 	size_t len, cap;
-	json_t *index;
+	json_t *index, *ends;
 };
 
 /* The word that rules use, or the name that records have */
@@ -125,16 +128,32 @@ static int collect_record(void *arg, const struct violation *v)
 	return 0;
 }
 
-/* Those of one run stand together, below its id and command */
-static void print_text(const struct violation *v, const struct violation *before)
+static int collect_end(void *arg, const struct run_record *run)
+{
+	struct records *r = arg;
+	const int64_t ms = run->end_ms - run->start_ms;
+	auto_free char *text = NULL;
+
+	if (run->end_ms < r->query->since_ms ||
+	    (r->query->run && strcmp(run->run, r->query->run) != 0))
+		return 0;
+	text = mem_printf(" (exit status %d, %" PRId64 ".%" PRId64 " s)", run->status,
+			  ms / 1000, ms % 1000 / 100);
+	json_object_set_new_nocheck(r->ends, run->run, json_string(text));
+	return 0;
+}
+
+/* Those of one run stand together, below its id, its command and its @end */
+static void print_text(const struct violation *v, const struct violation *before,
+		       const char *end)
 {
 	auto_buf struct buf text = { 0 };
 	char when[VIOLATION_TIME_SIZE];
 
 	violation_time(v->time_ms, when);
 	if (!before || !same(before->run, v->run))
-		terminal_line(stdout, "%.19sZ run %s  %s", when, v->run ? v->run : "?",
-			v->command ? v->command : "");
+		terminal_line(stdout, "%.19sZ run %s  %s%s", when, v->run ? v->run : "?",
+			v->command ? v->command : "", end ? end : "");
 	footer_text(v, "    ", &text);
 	printf("  %s", buf_str(&text));
 }
@@ -151,7 +170,9 @@ static void print_records(const struct records *r)
 {
 	if (!r->query->json) {
 		for (size_t i = 0; i < r->len; i++)
-			print_text(&r->v[i], i ? &r->v[i - 1] : NULL);
+			print_text(&r->v[i], i ? &r->v[i - 1] : NULL,
+				   json_string_value(json_object_get(
+					r->ends, r->v[i].run ? r->v[i].run : "")));
 		return;
 	}
 	fputs("{\"version\":1,\"violations\":[\n", stdout);
@@ -171,7 +192,7 @@ static int show(void *arg, const struct violation *v)
 	if (q->json)
 		print_line(v);
 	else
-		print_text(v, NULL);
+		print_text(v, NULL, NULL);
 	return fflush(stdout) ? 1 : 0;	/* The reader is gone */
 }
 
@@ -197,14 +218,18 @@ int cmd_violations_list(struct call *call, struct err *err)
 	if (r == 0)
 		r = open_store(false, &store, err);
 	records.index = json_object();
+	records.ends = json_object();
 	if (r == 0 && store)
 		r = violation_store_each(store, collect_record, &records, err);
+	if (r == 0 && store && records.len && !q.json)
+		r = violation_store_each_run(store, collect_end, &records, err);
 	if (r == 0)
 		print_records(&records);
 	for (size_t i = 0; i < records.len; i++)
 		violation_done(&records.v[i]);
 	free(records.v);
 	json_decref(records.index);
+	json_decref(records.ends);
 	violation_store_free(store);
 	return r;
 }

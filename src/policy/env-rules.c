@@ -209,7 +209,7 @@ static bool is_secret_word(const char *s, size_t n, bool last, bool number)
 	return false;
 }
 
-static bool is_secret_name(const char *name, size_t n, const char *value)
+bool env_is_secret_name(const char *name, size_t n, const char *value)
 {
 	const bool number = is_number(value);
 
@@ -313,7 +313,7 @@ struct env_verdict env_decide(const struct policy *policy, const char *entry,
 		return passes(row->reason);
 	if (row)
 		return stays(row->effect == SECRET, row->reason);
-	if (is_secret_name(entry, n, value))
+	if (env_is_secret_name(entry, n, value))
 		return stays(true, "a secret by its name");
 	if (!strncmp(value, "unix:", 5))
 		return stays(false, "names a socket outside");

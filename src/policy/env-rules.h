@@ -31,6 +31,11 @@ bool env_is_name(const char *name, size_t n);
 struct env_verdict env_decide(const struct policy *policy, const char *entry,
 			      size_t n);
 
+/* True if the @n bytes of @name have a word of a secret's name; some words do not count
+ * where @value is a number
+ */
+bool env_is_secret_name(const char *name, size_t n, const char *value);
+
 /* True if @value, or a part of it, has the shape of a token, a key or an address with
  * a password
  */

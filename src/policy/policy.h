@@ -126,6 +126,7 @@ enum policy_flag {
 	FLAG_PLAINTEXT_INJECT,		/* credentials.allowPlaintextInject */
 	FLAG_MANAGED_RULES_ONLY,	/* allowManagedPermissionRulesOnly */
 	FLAG_NO_FORGE,			/* Profile home: without gh and glab */
+	FLAG_NO_RUN_RECORDS,
 	FLAG_COUNT,
 };
 

@@ -33,6 +33,8 @@ static const struct {
 	{ "profile", "\"srt\"", "setting profile=\"srt\"" },
 	{ "profile", "\"home\"", "mode profile=\"home\"" },
 	{ "noForge", "false", "setting noForge=false" },
+	{ "noRunRecords", "true", "setting noRunRecords=true" },
+	{ "noRunRecords", "false", NULL },
 	{ "minimumTier", "\"landlock\"", "tier minimumTier=\"landlock\"" },
 	{ "minimumTier", "\"full\"", NULL },
 	{ "enableWeakerNestedSandbox", "true",

@@ -25,7 +25,9 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/sys.h"
+#include "report/command-text.h"
 #include "report/ring.h"
+#include "report/run-record.h"
 #include "report/suggestion.h"
 #include "report/violation-store.h"
 
@@ -41,7 +43,7 @@ struct report {
 	struct violation_store *store;
 	struct ring ring;
 	struct rate rate;
-	uint64_t dropped;
+	uint64_t dropped, refused[VIOLATION_KINDS];
 	struct violation_sink sink;
 };
 
@@ -91,14 +93,19 @@ static int write_stream(struct report *report, const struct violation *v)
 	return 0;
 }
 
-/* A run without refusals leaves no trace: the store is opened when needed */
+/* The store is opened when it is needed */
+static int open_store(struct report *report)
+{
+	if (report->store)
+		return 0;
+	return violation_store_new(report->store_dir, VIOLATION_STORE_FILE_MAX,
+				   &report->store, NULL);
+}
+
 static int store(struct report *report, const struct violation *v)
 {
-	int r = 0;
+	int r = open_store(report);
 
-	if (!report->store)
-		r = violation_store_new(report->store_dir, VIOLATION_STORE_FILE_MAX,
-			      &report->store, NULL);
 	if (r == 0)
 		r = violation_store_append(report->store, v);
 	if (r < 0) {
@@ -174,6 +181,7 @@ static void take_record(void *arg, const struct violation *v)
 		violation_done(&full);
 		return;
 	}
+	report->refused[full.kind] += full.count ? full.count : 1;
 	entry = ring_add(&report->ring, &full, &evicted);
 	violation_done(&full);
 	if (!entry->written)
@@ -185,28 +193,6 @@ static void take_record(void *arg, const struct violation *v)
 	}
 }
 
-/* Remove the @n bytes at @at */
-static void cut(char *at, size_t n)
-{
-	memmove(at, at + n, strlen(at + n) + 1);
-}
-
-void report_strip_addresses(char *text)
-{
-	while ((text = strstr(text, "://")) != NULL) {
-		size_t host, n;
-
-		text += 3;
-		host = strcspn(text, "/?# \t\r\n'\"`");
-		for (n = host; n && text[n - 1] != '@'; n--)
-			;
-		cut(text, n);
-		n = strcspn(text, "? \t\r\n'\"`");
-		if (text[n] == '?')
-			cut(text + n + 1, strcspn(text + n + 1, " \t\r\n'\"`"));
-	}
-}
-
 struct report *report_new(const struct report_config *config)
 {
 	struct report *report = mem_zalloc(sizeof(*report));
@@ -215,8 +201,8 @@ struct report *report_new(const struct report_config *config)
 	report->run = mem_strdup(config->run);
 	if (config->command) {
 		report->command = mem_strdup(config->command);
-		report_strip_addresses(report->command);
-		if (!strcmp(report->command, config->command))
+		command_text_strip(report->command);
+		if (!config->cut && !strcmp(report->command, config->command))
 			report->line = mem_strdup(config->command);
 		if (strlen(report->command) > REPORT_COMMAND_MAX)
 			report->command[REPORT_COMMAND_MAX] = '\0';
@@ -280,6 +266,18 @@ void report_finish(struct report *report)
 		write_entry(report, report->ring.v[i], true);
 	if (report->dropped)
 		(void)write_record(report, &closing, true);
+}
+
+void report_store_run(struct report *report, const struct run_record *end)
+{
+	struct run_record record = *end;
+
+	if (!report->store_dir || open_store(report) < 0)
+		return;
+	record.run = report->run;
+	record.command = report->command;
+	memcpy(record.refused, report->refused, sizeof(record.refused));
+	(void)violation_store_append_run(report->store, &record);
 }
 
 void report_footer(const struct report *report, enum footer_mode mode,

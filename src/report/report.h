@@ -11,6 +11,7 @@
 
 struct list_rules;
 struct report;
+struct run_record;
 
 enum {
 	REPORT_RUN_SIZE = 27,		/* A run's id: 26 characters */
@@ -20,7 +21,8 @@ enum {
 /**
  * struct report_config - Where records go
  * @run:	The run's id (report_run_id())
- * @command:	The command line; shortened, and without what addresses hide
+ * @command:	The command line (report/command-text.h); shortened
+ * @cut:	Something was cut from it, so that it cannot be suggested again
  * @project:	Where rules are to be stored, if that is not where the reader is;
  *		or NULL
  * @ignores:	Rules that hide records, the caller's; or NULL
@@ -31,6 +33,7 @@ enum {
  */
 struct report_config {
 	const char *run, *command, *project;
+	bool cut;
 	const struct list_rules *ignores;
 	int stream;
 	int (*take)(void *arg, const struct violation *v);
@@ -40,11 +43,6 @@ struct report_config {
 
 /* A fresh id: sorts by time, 26 characters of Crockford's base 32 */
 void report_run_id(char ret[REPORT_RUN_SIZE]);
-
-/* Take names, passwords and queries out of the addresses (scheme://...) in @text:
- * they are no record's business
- */
-void report_strip_addresses(char *text);
 
 /* The store is opened with the first record; if it cannot be, the footer says so:
  * that must not stop a command that may run.
@@ -66,6 +64,11 @@ void report_missing(struct report *report, const char *words);
  * and the closing record if some were dropped
  */
 void report_finish(struct report *report);
+
+/* After that: store that the run has ended. Of @end, the run, its command and its refusals
+ * are filled in here. Nothing is reported if it cannot be stored.
+ */
+void report_store_run(struct report *report, const struct run_record *end);
 
 /* The footer for stderr (report/footer.h) */
 void report_footer(const struct report *report, enum footer_mode mode,

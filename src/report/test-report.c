@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/policy.h"
+#include "report/command-text.h"
 #include "test.h"
 #include "report/ring.h"
 
@@ -242,7 +243,7 @@ TEST(addresses_in_a_command_line_keep_their_secrets)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		auto_free char *text = mem_strdup(rows[i].is);
 
-		report_strip_addresses(text);
+		command_text_strip(text);
 		CHECK_STR(text, rows[i].becomes);
 	}
 }

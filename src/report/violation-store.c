@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * report/violation-store.c - every run's refusals, in $XDG_STATE_HOME/cloche
+ * report/violation-store.c - runs and their refusals, in $XDG_STATE_HOME/cloche
  *
  * Theory of operation: a writer compares the inode behind its descriptor with
  * the one behind the name before each write, so it follows a rotation by
@@ -32,6 +32,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "report/run-record.h"
 #include "report/violation.h"
 
 static const char NAME[] = "violations.jsonl";
@@ -139,36 +140,58 @@ static void rotate(struct violation_store *store)
 	(void)flock(store->lock, LOCK_UN);
 }
 
-int violation_store_append(struct violation_store *store, const struct violation *v)
+static int append_line(struct violation_store *store, const struct buf *line)
 {
-	auto_buf struct buf line = { 0 };
 	struct stat st;
 	ssize_t n;
-	int r;
+	int r = open_current(store);
 
-	violation_to_json(v, &line);
-	r = open_current(store);
 	if (r < 0)
 		return r;
 	if (fstat(store->fd, &st) < 0)
 		return -errno;
-	if ((size_t)st.st_size + line.len > store->file_max && st.st_size) {
+	if ((size_t)st.st_size + line->len > store->file_max && st.st_size) {
 		rotate(store);
 		r = open_current(store);
 		if (r < 0)
 			return r;
 	}
 
-	n = write(store->fd, line.p, line.len);
+	n = write(store->fd, line->p, line->len);
 	if (n < 0)
 		return -errno;
-	if ((size_t)n < line.len) {
+	if ((size_t)n < line->len) {
 		/* A full disk: end the torn line, so that only it is lost */
 		(void)!write(store->fd, "\n", 1);
 		return -ENOSPC;
 	}
 	return 0;
 }
+
+int violation_store_append(struct violation_store *store, const struct violation *v)
+{
+	auto_buf struct buf line = { 0 };
+
+	violation_to_json(v, &line);
+	return append_line(store, &line);
+}
+
+int violation_store_append_run(struct violation_store *store, const struct run_record *run)
+{
+	auto_buf struct buf line = { 0 };
+
+	run_record_to_json(run, &line);
+	return append_line(store, &line);
+}
+
+/**
+ * struct consumer - Who gets the records of one kind
+ */
+struct consumer {
+	store_fn violation;
+	store_run_fn run;
+	void *arg;
+};
 
 /**
  * struct reader - Lines from a file that may still grow
@@ -178,8 +201,24 @@ struct reader {
 	struct buf rest;
 };
 
+static int hand_on(const struct consumer *to, const char *line, size_t n)
+{
+	struct run_record run;
+	struct violation v;
+	int r = 0;
+
+	if (to->run && run_record_from_json(line, n, &run) == 0) {
+		r = to->run(to->arg, &run);
+		run_record_done(&run);
+	} else if (to->violation && violation_from_json(line, n, &v, NULL) == 0) {
+		r = to->violation(to->arg, &v);
+		violation_done(&v);
+	}
+	return r;
+}
+
 /* Hand on the whole lines of @rd; a last line without its end stays */
-static int take_lines(struct reader *rd, store_fn fn, void *arg)
+static int take_lines(struct reader *rd, const struct consumer *to)
 {
 	size_t start = 0;
 	int r = 0;
@@ -187,15 +226,11 @@ static int take_lines(struct reader *rd, store_fn fn, void *arg)
 	while (!r && start < rd->rest.len) {
 		const char *at = rd->rest.p + start;
 		const char *end = memchr(at, '\n', rd->rest.len - start);
-		struct violation v;
 
 		if (!end)
 			break;
 		start += (size_t)(end - at) + 1;
-		if (violation_from_json(at, (size_t)(end - at), &v, NULL) < 0)
-			continue;
-		r = fn(arg, &v);
-		violation_done(&v);
+		r = hand_on(to, at, (size_t)(end - at));
 	}
 	if (start) {
 		rd->rest.len -= start;
@@ -207,7 +242,7 @@ static int take_lines(struct reader *rd, store_fn fn, void *arg)
 }
 
 /* Read to the present end */
-static int drain(struct reader *rd, store_fn fn, void *arg)
+static int drain(struct reader *rd, const struct consumer *to)
 {
 	char chunk[16384];
 
@@ -220,7 +255,7 @@ static int drain(struct reader *rd, store_fn fn, void *arg)
 		if (n <= 0)
 			return n < 0 ? -errno : 0;
 		buf_add(&rd->rest, chunk, (size_t)n);
-		r = take_lines(rd, fn, arg);
+		r = take_lines(rd, to);
 		if (r)
 			return r;
 	}
@@ -235,7 +270,7 @@ static int open_file(const struct violation_store *store, unsigned int i)
 		      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-int violation_store_each(struct violation_store *store, store_fn fn, void *arg, struct err *err)
+static int each_record(struct violation_store *store, const struct consumer *to, struct err *err)
 {
 	int r = 0;
 
@@ -246,7 +281,7 @@ int violation_store_each(struct violation_store *store, store_fn fn, void *arg, 
 
 		if (rd.fd < 0)
 			continue;
-		r = drain(&rd, fn, arg);
+		r = drain(&rd, to);
 		if (r < 0)
 			(void)fail(err, r, "cannot read '%s': %s", store->path,
 				   strerror(-r));
@@ -255,6 +290,17 @@ int violation_store_each(struct violation_store *store, store_fn fn, void *arg, 
 	}
 	(void)flock(store->lock, LOCK_UN);
 	return r;
+}
+
+int violation_store_each(struct violation_store *store, store_fn fn, void *arg, struct err *err)
+{
+	return each_record(store, &(struct consumer){ .violation = fn, .arg = arg }, err);
+}
+
+int violation_store_each_run(struct violation_store *store, store_run_fn fn, void *arg,
+			     struct err *err)
+{
+	return each_record(store, &(struct consumer){ .run = fn, .arg = arg }, err);
 }
 
 /* Which file is open as @fd; VIOLATION_STORE_FILES if it is none of them any more */
@@ -276,14 +322,14 @@ static unsigned int file_number(const struct violation_store *store, int fd)
 }
 
 /* The newest file is another one: read what came between, and go on there */
-static int next_files(struct violation_store *store, struct reader *rd, store_fn fn,
-		      void *arg)
+static int next_files(struct violation_store *store, struct reader *rd,
+		      const struct consumer *to)
 {
 	int r = 0;
 
 	(void)flock(store->lock, LOCK_SH);
 	if (rd->fd >= 0)	/* Its last lines, from just before the change */
-		r = drain(rd, fn, arg);
+		r = drain(rd, to);
 	for (unsigned int i = file_number(store, rd->fd); i > 0 && !r; i--) {
 		const int fd = open_file(store, i - 1);
 
@@ -293,7 +339,7 @@ static int next_files(struct violation_store *store, struct reader *rd, store_fn
 		close_fd(&rd->fd);
 		rd->rest.len = 0;
 		rd->fd = fd;
-		r = drain(rd, fn, arg);
+		r = drain(rd, to);
 	}
 	(void)flock(store->lock, LOCK_UN);
 	return r;
@@ -301,6 +347,7 @@ static int next_files(struct violation_store *store, struct reader *rd, store_fn
 
 int violation_store_follow(struct violation_store *store, store_fn fn, void *arg, struct err *err)
 {
+	const struct consumer to = { .violation = fn, .arg = arg };
 	auto_close int watch = inotify_init1(IN_CLOEXEC);
 	struct reader rd = { .fd = -1 };
 	char events[4096];
@@ -318,9 +365,9 @@ int violation_store_follow(struct violation_store *store, store_fn fn, void *arg
 
 	while (!r) {
 		if (rd.fd >= 0)
-			r = drain(&rd, fn, arg);
+			r = drain(&rd, &to);
 		if (!r && !is_current(store, rd.fd))
-			r = next_files(store, &rd, fn, arg);
+			r = next_files(store, &rd, &to);
 		if (!r && read(watch, events, sizeof(events)) < 0 &&
 		    errno != EINTR)
 			r = fail_errno(err, "cannot watch '%s'", store->path);

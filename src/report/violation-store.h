@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report/violation-store.h - every run's refusals, in $XDG_STATE_HOME/cloche
+/* report/violation-store.h - runs and their refusals, in $XDG_STATE_HOME/cloche
  *
  * violations.jsonl is the newest file, .1 to .3 are older. Many runs append
  * at once; a record is one write() to a descriptor in append mode, so records
@@ -13,6 +13,7 @@
 
 struct err;
 struct violation_store;
+struct run_record;
 struct violation;
 
 enum {
@@ -32,16 +33,22 @@ void violation_store_free(struct violation_store *store);
 
 /* Append one record: 0 or a negative errno */
 int violation_store_append(struct violation_store *store, const struct violation *v);
+int violation_store_append_run(struct violation_store *store, const struct run_record *run);
 
 /* Called per record, oldest first; stop by returning non-zero */
 typedef int (*store_fn)(void *arg, const struct violation *v);
 
-/* Walk all records; lines that are not records are skipped. 0, what @fn
+/* Walk all refusals; lines that are something else are skipped. 0, what @fn
  * returned, or a negative errno.
  */
 int violation_store_each(struct violation_store *store, store_fn fn, void *arg, struct err *err);
 
-/* Wait for new records and hand them to @fn until it returns non-zero */
+/* The same for records of runs */
+typedef int (*store_run_fn)(void *arg, const struct run_record *run);
+int violation_store_each_run(struct violation_store *store, store_run_fn fn, void *arg,
+			     struct err *err);
+
+/* Wait for new refusals and hand them to @fn until it returns non-zero */
 int violation_store_follow(struct violation_store *store, store_fn fn, void *arg, struct err *err);
 
 /* Remove all records */

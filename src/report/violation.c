@@ -144,7 +144,7 @@ static void add_char(struct buf *out, const char *s, size_t n)
 	}
 }
 
-static void add_string(struct buf *out, const char *s)
+void violation_add_text(struct buf *out, const char *s)
 {
 	const char *end;
 
@@ -168,14 +168,14 @@ static void add_string(struct buf *out, const char *s)
 static void add_field(struct buf *out, const struct violation *v, size_t i)
 {
 	buf_addf(out, ",\"%s\":", fields[i].key);
-	add_string(out, value(v, i));
+	violation_add_text(out, value(v, i));
 }
 
 /* The two fields of an object, the first of which is @i */
 static void add_pair(struct buf *out, const struct violation *v, size_t i)
 {
 	buf_addf(out, ",\"%s\":{\"%s\":", fields[i].object, fields[i].key);
-	add_string(out, value(v, i));
+	violation_add_text(out, value(v, i));
 	add_field(out, v, i + 1);
 	buf_addc(out, '}');
 }
@@ -212,7 +212,7 @@ void violation_to_json(const struct violation *v, struct buf *out)
 	add_field(out, v, F_OP);
 	add_field(out, v, F_TARGET);
 	buf_adds(out, ",\"errno\":");
-	add_string(out, error);
+	violation_add_text(out, error);
 	add_field(out, v, F_REASON);
 	add_pair(out, v, F_RULE_FILE);
 	add_pair(out, v, F_EDIT);
@@ -220,7 +220,7 @@ void violation_to_json(const struct violation *v, struct buf *out)
 }
 
 /* Only what violation_time() writes: "2026-6-31" and the like come back otherwise */
-static int parse_time(const char *s, int64_t *ret)
+int violation_parse_time(const char *s, int64_t *ret)
 {
 	struct tm tm = { 0 };
 	char again[VIOLATION_TIME_SIZE];
@@ -283,7 +283,7 @@ static const char *read_head(json_t *root, struct violation *v)
 	    violation_kind_parse(kind, &v->kind) < 0)
 		return "kind";
 	if (get_string(root, "time", &time) < 0 || !time ||
-	    parse_time(time, &v->time_ms) < 0)
+	    violation_parse_time(time, &v->time_ms) < 0)
 		return "time";
 	if (get_string(root, "errno", &error) < 0 ||
 	    (error && parse_errno(error, &v->error) < 0))

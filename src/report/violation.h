@@ -63,6 +63,11 @@ int violation_kind_parse(const char *name, enum violation_kind *ret);
 
 /* @time_ms as "2026-01-31T12:34:56.789Z" */
 void violation_time(int64_t time_ms, char ret[VIOLATION_TIME_SIZE]);
+/* The reverse, of nothing else: 0 or -EINVAL */
+int violation_parse_time(const char *s, int64_t *ret);
+
+/* @s as a JSON string, as violation_to_json() has it; "null" for NULL */
+void violation_add_text(struct buf *out, const char *s);
 
 /* Strings are copied; release with violation_done() */
 void violation_copy(struct violation *to, const struct violation *from);

@@ -12,6 +12,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/proc.h"
+#include "base/sys.h"
 #include "base/text.h"
 #include "ephemeral/ephemeral.h"
 #include "guard/planted.h"
@@ -21,8 +23,10 @@
 #include "observe/observer.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
+#include "report/command-text.h"
 #include "report/footer.h"
 #include "report/report.h"
+#include "report/run-record.h"
 #include "report/violation-store.h"
 #include "run/event-stream.h"
 #include "run/host-channel.h"
@@ -75,6 +79,7 @@ int monitor_new(struct run *run)
 	struct host_channel *channel = run->output->channel;
 	struct monitor *w = run->monitor = mem_zalloc(sizeof(*w));
 	auto_buf struct buf command = { 0 };
+	bool cut;
 	int r;
 
 	w->run = run;
@@ -85,11 +90,11 @@ int monitor_new(struct run *run)
 			      &w->stream, run->err);
 	if (r < 0)
 		return r;
-	text_shell_words(&command, (const char *const *)d->plan->argv,
-			 REPORT_COMMAND_MAX);
+	cut = command_text((const char *const *)d->plan->argv, REPORT_COMMAND_MAX,
+			   &command);
 	report_run_id(w->id);
 	w->report = report_new(&(struct report_config){
-		.run = w->id, .command = buf_str(&command),
+		.run = w->id, .command = buf_str(&command), .cut = cut,
 		.project = options_get(run->options, OPTION_CWD) ?
 			   d->policy->cwd : NULL,
 		.ignores = &d->policy->lists[LIST_IGNORES],
@@ -505,6 +510,26 @@ static void tell_unreadable(const struct monitor *w)
 			   buf_str(&safe));
 }
 
+/* The last thing that a run does before its processes are ended */
+static void store_run(const struct monitor *w)
+{
+	const struct decision *d = &w->run->decision;
+	char digest[POLICY_DIGEST_SIZE];
+	struct run_record end = {
+		.start_ms = (int64_t)w->since.tv_sec * 1000 + w->since.tv_nsec / 1000000,
+		.end_ms = now_ms(CLOCK_REALTIME), .project = d->policy->project,
+		.policy = digest,
+		.status = w->run->job.timed_out ? EXIT_TIMED_OUT : w->run->status,
+	};
+	auto_free char *tier = NULL;
+
+	if (policy_flag(d->policy, FLAG_NO_RUN_RECORDS, false))
+		return;
+	policy_digest(d->policy, digest);
+	end.tier = tier = mem_strdup(tier_name(d->plan->tier));
+	report_store_run(w->report, &end);
+}
+
 void monitor_finish(struct monitor *w, bool failed)
 {
 	const struct observer_stats stats = w->observer ?
@@ -526,6 +551,7 @@ void monitor_finish(struct monitor *w, bool failed)
 		output_say(w->run->output, "the next run looks for what was planted: %s",
 			  err.msg);
 	report_finish(w->report);
+	store_run(w);
 	if (is_silent(w))
 		return;
 	if (failed)
