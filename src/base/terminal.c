@@ -32,7 +32,8 @@ const char *terminal_style(FILE *out, enum style style)
 {
 	static const char *const codes[] = {
 		[STYLE_NONE] = "\033[0m", [STYLE_HEAD] = "\033[1m",
-		[STYLE_COMMAND] = "\033[32m",
+		[STYLE_COMMAND] = "\033[32m", [STYLE_ADDED] = "\033[32m",
+		[STYLE_REMOVED] = "\033[31m",
 	};
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 

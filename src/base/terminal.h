@@ -20,7 +20,13 @@ void stderr_write(const char *text, size_t n);
 /* The same for one line */
 void stderr_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-enum style { STYLE_NONE, STYLE_HEAD, STYLE_COMMAND };
+enum style {
+	STYLE_NONE,
+	STYLE_HEAD,
+	STYLE_COMMAND,
+	STYLE_ADDED,
+	STYLE_REMOVED,
+};
 
 /* What makes @out look so; "" where it is no terminal, or wants no colours */
 const char *terminal_style(FILE *out, enum style style);

@@ -2,16 +2,23 @@
 /* cli/cmd-diff.c - cloche diff, apply, discard: changes staged by run --ephemeral */
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/terminal.h"
+#include "base/text-diff.h"
 #include "base/text.h"
 #include "cli/command-line.h"
 #include "ephemeral/ephemeral-apply.h"
@@ -103,23 +110,217 @@ static const char *shown(const struct staged *s, const char *path)
 	       path + strlen(s->policy->cwd) + 1 : path;
 }
 
-static void print_text(const struct staged *s)
+enum { PATCH_FILE_MAX = 4 << 20 };	/* Larger files are not compared */
+
+/**
+ * struct content - A file as -p compares it
+ * @type:	S_IFMT of it; 0 if there is none
+ * @text:	What a file holds, or where a link leads
+ * @why:	Why there is no text, or NULL
+ */
+struct content {
+	mode_t type;
+	struct buf text;
+	const char *why;
+};
+
+/* No link is followed and no pipe is waited for: a command of the sandbox made these */
+static void read_content(int at, const char *name, struct content *ret)
 {
-	static const char letters[] = {
-		[EPHEMERAL_ADDED] = 'A', [EPHEMERAL_MODIFIED] = 'M',
-		[EPHEMERAL_DELETED] = 'D',
-	};
+	char target[PATH_MAX];
+	auto_close int fd = -1;
+	struct stat st;
+	ssize_t n;
+	int r;
+
+	*ret = (struct content){ 0 };
+	if (at == -1 || fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	ret->type = st.st_mode & S_IFMT;
+	if (S_ISLNK(st.st_mode)) {
+		n = readlinkat(at, name, target, sizeof(target));
+		buf_add(&ret->text, target, n > 0 ? (size_t)n : 0);
+	}
+	if (!S_ISREG(st.st_mode))
+		return;
+	fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	r = fd < 0 ? -errno : fs_read_fd(fd, PATCH_FILE_MAX, &ret->text, NULL);
+	if (r == -EFBIG)
+		ret->why = "too large to be compared";
+	else if (r < 0)
+		ret->why = "cannot be read";
+	else if (ret->text.len && memchr(ret->text.p, 0, ret->text.len))
+		ret->why = "binary";
+}
+
+static void read_staged(const struct staged *s, const struct ephemeral_change *c,
+			struct content *ret)
+{
+	const char *name = NULL;
+	auto_close int at = c->kind == EPHEMERAL_DELETED ? -1 :
+		ephemeral_open_staged(&s->ephemeral, c, &name, NULL);
+
+	read_content(at < 0 ? -1 : at, name, ret);
+}
+
+/* What kind of file it is, as `ls -F` marks it */
+static void add_type(const struct staged *s, const struct ephemeral_change *c,
+		     struct buf *line)
+{
+	struct stat st;
+	char target[PATH_MAX];
+	const char *name;
+	auto_close int at = c->kind == EPHEMERAL_DELETED ? -1 :
+		ephemeral_open_staged(&s->ephemeral, c, &name, NULL);
+	ssize_t n;
+
+	if (at < 0 || fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (S_ISDIR(st.st_mode))
+		buf_addc(line, '/');
+	n = S_ISLNK(st.st_mode) ? readlinkat(at, name, target,
+					     sizeof(target) - 1) : -1;
+	if (n >= 0) {
+		target[n] = 0;
+		buf_adds(line, " -> ");
+		text_escape(line, target);
+	}
+}
+
+static const char letters[] = {
+	[EPHEMERAL_ADDED] = 'A', [EPHEMERAL_MODIFIED] = 'M',
+	[EPHEMERAL_DELETED] = 'D',
+};
+
+static void print_change(const struct staged *s, const struct ephemeral_change *c)
+{
+	auto_buf struct buf line = { 0 };
+
+	text_escape(&line, shown(s, c->path));
+	add_type(s, c, &line);
+	printf("%c %s%s%s\n", letters[c->kind], buf_str(&line),
+	       c->stale ? "  (the host's has changed since)" : "",
+	       c->linked ? "  (its other names on the host stay as they are)" : "");
+}
+
+/* A line of a diff: tabs stay, all else that moves a terminal's cursor does not */
+static void print_diff_line(char *line, size_t n)
+{
+	const enum style style = *line == '+' ? STYLE_ADDED :
+				 *line == '-' ? STYLE_REMOVED : STYLE_NONE;
+	auto_buf struct buf safe = { 0 };
+
+	line[n] = 0;
+	for (char *tab; (tab = strchr(line, '\t')); line = tab + 1) {
+		*tab = 0;
+		text_escape(&safe, line);
+		buf_addc(&safe, '\t');
+	}
+	text_escape(&safe, line);
+	printf("%s%s%s\n", style ? terminal_style(stdout, style) : "",
+	       buf_str(&safe), style ? terminal_style(stdout, STYLE_NONE) : "");
+}
+
+static void print_patch(const struct staged *s, const struct ephemeral_change *c)
+{
+	struct content old, new;
+	auto_buf struct buf hunks = { 0 };
+	const char *why;
+
+	print_change(s, c);
+	read_content(AT_FDCWD, c->path, &old);
+	read_staged(s, c, &new);
+	why = old.why ? old.why : new.why;
+	if (why)
+		printf("  (%s)\n", why);
+	else if ((!old.type || S_ISREG(old.type)) && (!new.type || S_ISREG(new.type)))
+		text_diff(old.text.p, old.text.len, new.text.p, new.text.len,
+			  &hunks);
+	for (char *line = hunks.p, *end; line < hunks.p + hunks.len; line = end + 1) {
+		end = strchr(line, '\n');
+		print_diff_line(line, (size_t)(end - line));
+	}
+	buf_done(&old.text);
+	buf_done(&new.text);
+}
+
+enum { KINDS = EPHEMERAL_DELETED + 1 };
+
+static void print_counts(const size_t *counts, const char *where)
+{
+	const char *comma = "";
+
+	printf("%s", where);
+	for (size_t kind = 0; kind < KINDS; kind++) {
+		if (!counts[kind])
+			continue;
+		printf("%s %zu %s", comma, counts[kind],
+		       ephemeral_kind_name((enum ephemeral_kind)kind));
+		comma = ",";
+	}
+	puts("");
+}
+
+/* Bytes of the path that name its group: the first directory in the project, the
+ * writable directory elsewhere; 0 for a file of the project's own directory
+ */
+static size_t group_len(const struct staged *s, const struct ephemeral_change *c)
+{
+	const char *path = shown(s, c->path), *slash = strchr(path, '/');
+
+	if (*path == '/')
+		return strlen(s->ephemeral.roots.v[c->root]);
+	return slash ? (size_t)(slash - path) : 0;
+}
+
+static void print_group(const struct buf *group, size_t *counts)
+{
+	auto_buf struct buf name = { 0 };
+
+	text_escape(&name, group->p);
+	buf_addc(&name, '/');
+	print_counts(counts, buf_str(&name));
+	memset(counts, 0, KINDS * sizeof(*counts));
+}
+
+/* Changes are sorted, so that those of a directory follow each other */
+static void print_stat(const struct staged *s)
+{
+	size_t counts[KINDS] = { 0 }, here[KINDS] = { 0 }, all[KINDS] = { 0 };
+	auto_buf struct buf group = { 0 };
 
 	for (size_t i = 0; i < s->ephemeral.changes.len; i++) {
 		const struct ephemeral_change *c = &s->ephemeral.changes.v[i];
-		auto_buf struct buf line = { 0 };
+		const char *path = shown(s, c->path);
+		const size_t n = group_len(s, c);
 
 		if (!is_chosen(s, c))
 			continue;
-		text_escape(&line, shown(s, c->path));
-		printf("%c %s%s%s\n", letters[c->kind], buf_str(&line),
-		       c->stale ? "  (the host's has changed since)" : "",
-		       c->linked ? "  (its other names on the host stay as they are)" : "");
+		if (n && group.len && (n != group.len || memcmp(path, group.p, n)))
+			print_group(&group, counts);
+		if (n) {
+			group.len = 0;
+			buf_add(&group, path, n);
+			(void)buf_str(&group);
+		}
+		(n ? counts : here)[c->kind]++;
+		all[c->kind]++;
+	}
+	if (group.len)
+		print_group(&group, counts);
+	if (here[EPHEMERAL_ADDED] || here[EPHEMERAL_MODIFIED] ||
+	    here[EPHEMERAL_DELETED])
+		print_counts(here, "./");
+	print_counts(all, "in all");
+}
+
+static void print_text(const struct staged *s, bool patch)
+{
+	for (size_t i = 0; i < s->ephemeral.changes.len; i++) {
+		const struct ephemeral_change *c = &s->ephemeral.changes.v[i];
+
+		if (is_chosen(s, c))
+			(patch ? print_patch : print_change)(s, c);
 	}
 }
 
@@ -142,6 +343,17 @@ static json_t *changes_json(const struct staged *s)
 	return json_pack("{s:i, s:o}", "version", 1, "changes", list);
 }
 
+/* So that silence is not taken for a success */
+static void tell_none(void)
+{
+	fprintf(stderr, "cloche: no staged changes; 'cloche run --ephemeral' stages some\n");
+}
+
+static void tell_done(size_t n, const char *what)
+{
+	printf("%zu %s %s\n", n, n == 1 ? "change" : "changes", what);
+}
+
 int cli_diff(struct call *call, struct err *err)
 {
 	struct staged staged;
@@ -150,8 +362,12 @@ int cli_diff(struct call *call, struct err *err)
 
 	if (r >= 0 && call_flag(call, "json"))
 		print_json(changes_json(&staged), JSON_INDENT(2));
-	else if (r >= 0)
-		print_text(&staged);
+	else if (r == 0)
+		tell_none();
+	else if (r > 0 && call_flag(call, "stat"))
+		print_stat(&staged);
+	else if (r > 0)
+		print_text(&staged, call_flag(call, "patch"));
 	close_staged(&staged);
 	return r < 0 ? r : missing;
 }
@@ -191,7 +407,7 @@ static int apply_all(struct staged *s, bool force, struct ephemeral_apply *apply
 	const size_t n = s->ephemeral.changes.len;
 	auto_free bool *done = mem_zalloc(n + 1);
 	const char *failed = NULL;
-	size_t left = n;
+	size_t left = n, count = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct ephemeral_change *c = &s->ephemeral.changes.v[i];
@@ -216,6 +432,9 @@ static int apply_all(struct staged *s, bool force, struct ephemeral_apply *apply
 	}
 	if (!left)
 		(void)ephemeral_drop(&s->ephemeral, NULL, NULL);
+	for (size_t i = 0; i < n; i++)
+		count += done[i];
+	tell_done(count, "applied");
 	return failed ? 1 : 0;
 }
 
@@ -229,6 +448,8 @@ int cli_apply(struct call *call, struct err *err)
 	int r = open_staged(ephemeral_open, call, &staged, err);
 	int status = r >= 0 && names_nothing(&staged);
 
+	if (r == 0)
+		tell_none();
 	if (r > 0 && !status) {
 		r = check_choice(&staged, err);
 		if (r == 0)
@@ -251,7 +472,10 @@ int cli_discard(struct call *call, struct err *err)
 	int r = open_staged(ephemeral_find, call, &staged, err);
 	const bool missing = r >= 0 && names_nothing(&staged);
 	const bool all = !staged.paths.len;
+	size_t count = 0;
 
+	if (r == 0)
+		tell_none();
 	if (r > 0 && !missing) {
 		r = check_choice(&staged, err);
 		if (r == 0 && all)
@@ -261,9 +485,15 @@ int cli_discard(struct call *call, struct err *err)
 			const struct ephemeral_change *c =
 				&staged.ephemeral.changes.v[i];
 
-			if (is_chosen(&staged, c))
-				r = ephemeral_drop(&staged.ephemeral, c, err);
+			if (!is_chosen(&staged, c))
+				continue;
+			r = ephemeral_drop(&staged.ephemeral, c, err);
+			count += r >= 0;
 		}
+		if (r >= 0 && all)
+			puts("all changes discarded");
+		else if (r >= 0)
+			tell_done(count, "discarded");
 	}
 	close_staged(&staged);
 	return r < 0 ? r : missing;

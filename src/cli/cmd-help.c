@@ -36,6 +36,7 @@ static const struct {
 	{ "explain", "cloche explain -- npm test" },
 	{ "violations", "cloche violations list --since 1h --kind write" },
 	{ "diff", "cloche run --ephemeral -- make install; cloche diff" },
+	{ "diff", "cloche diff -p src/main.c" },
 	{ "apply", "cloche apply src/" },
 	{ "discard", "cloche discard" },
 	{ "policy", "cloche policy allow host registry.example.org" },
@@ -131,7 +132,7 @@ static void print_flags(const struct verb *c, const char *word,
 	for (const struct verb_option *f = verb_option_table(); f->name; f++) {
 		const struct option_row row = {
 			.name = f->name, .argument = f->argument,
-			.help = f->help,
+			.help = f->help, .letter = verb_option_letter(f),
 		};
 
 		if (strcmp(f->verb, c->name) || (word && !text_has_word(f->words, word)))

@@ -114,7 +114,12 @@ const char *call_flag(const struct call *call, const char *name)
 	return flag->name ? call->values[flag - flags] : NULL;
 }
 
-/* "--name", "--name=value" or "--name value" of the verb alone. Returns the words
+char verb_option_letter(const struct verb_option *flag)
+{
+	return !strcmp(flag->verb, "diff") && !strcmp(flag->name, "patch") ? 'p' : 0;
+}
+
+/* "--name", "--name=value", "--name value" or "-n" of the verb alone. Returns the words
  * used, or a negative errno: -ENOENT, without a message, if there is no such option.
  */
 static int parse_flag(struct call *call, char **argv, struct err *err)
@@ -126,8 +131,10 @@ static int parse_flag(struct call *call, char **argv, struct err *err)
 	bool next;
 	int r;
 
-	while (flag->name && (!takes(call, flag) || strlen(flag->name) != n ||
-			      strncmp(flag->name, name, n) != 0))
+	while (flag->name && (!takes(call, flag) ||
+			      (n ? strlen(flag->name) != n ||
+				   strncmp(flag->name, name, n) != 0 :
+			       *name || argv[0][1] != verb_option_letter(flag))))
 		flag++;
 	if (!flag->name)
 		return -ENOENT;

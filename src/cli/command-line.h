@@ -87,6 +87,8 @@ struct call {
 /* The whole tables, each ending with an empty row */
 const struct verb *verb_table(void);
 const struct verb_option *verb_option_table(void);
+/* Its one-letter form, or 0 */
+char verb_option_letter(const struct verb_option *flag);
 
 const struct verb *verb_find(const char *name);
 /* -EINVAL with a message: there is no verb @name, but perhaps one like it */

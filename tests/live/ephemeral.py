@@ -61,9 +61,9 @@ ln -s none link; touch -h -d @1000 link; touch -d @2000 open
 chmod 0 none shut/in; chmod 555 shut; touch -d @3000 shut""",
             options=EPHEMERAL).ok()
     for _ in range(2):
-        equal(diff(t), ["A lent", "A link", "A none", "A open", "A shut",
-                        "A shut/f", "A shut/in", "A shut/in/g", "A sticky",
-                        "M old"])
+        equal(diff(t), ["A lent", "A link -> none", "A none", "A open/", "A shut/",
+                        "A shut/f", "A shut/in/", "A shut/in/g", "A sticky/",
+                        "M old/"])
     r = t.shell("stat -c '%a %n' shut shut/in none old", options=EPHEMERAL)
     equal(r.ok().out, "555 shut\n0 shut/in\n0 none\n750 old\n")
     os.umask(0o077)
@@ -112,13 +112,47 @@ def nothing_is_changed_until_it_is_applied(t):
     equal(r.out, "old\nmore\nown\n")
     contains(r.err, "staged: cloche diff, cloche apply, cloche discard")
     equal(tree(t.dir), before)
-    equal(diff(t), ["A added", "A d", "A d/e", "A d/e/f", "A link",
+    equal(diff(t), ["A added", "A d/", "A d/e/", "A d/e/f", "A link -> added",
                     "A tree/own", "D gone", "D tree/a", "D tree/b", "M kept"])
     contains(t.run("apply", "tree/own").ended(2).err, "was replaced")
     changes = json.loads(t.run("diff", "--json").out)
     equal(changes["version"], 1)
     check({"change": "deleted", "path": t.dir + "/gone", "stale": False,
            "linked": False} in changes["changes"], changes)
+
+
+@test
+def the_lines_that_changed_are_shown(t):
+    t.write("kept", "1\n2\n3\n4\n5\n")
+    t.write("gone", "old\n")
+    os.symlink("/dev/zero", "way")
+    t.shell(r"""sed -i s/4/four/ kept; rm gone way; mkfifo pipe; ln -s /etc/passwd way
+printf 'a\tb\033[31m\n' > new; printf 'x\0y' > binary; mkdir -p d/e; echo x > d/e/f
+head -c 5M /dev/zero > large""", options=EPHEMERAL).ok()
+    text = t.run("diff", "-p").ok().out
+    equal(t.run("diff", "--patch").ok().out, text)
+    contains(text, "M kept\n@@ -1,5 +1,5 @@\n 1\n 2\n 3\n-4\n+four\n 5\n")
+    contains(text, "D gone\n@@ -1,1 +0,0 @@\n-old\n")
+    contains(text, "A new\n@@ -0,0 +1,1 @@\n+a\tb\\x1b[31m\n")
+    contains(text, "A binary\n  (binary)\n")
+    contains(text, "A large\n  (too large to be compared)\n")
+    contains(text, "M way -> /etc/passwd\n")
+    lacks(text, "root:")
+    equal(t.run("diff", "-p", "d").ok().out,
+          "A d/\nA d/e/\nA d/e/f\n@@ -0,0 +1,1 @@\n+x\n")
+    equal(t.run("diff", "--stat").ok().out, "d/ 2 added\n"
+          "./ 5 added, 2 modified, 1 deleted\nin all 7 added, 2 modified, 1 deleted\n")
+
+
+@test
+def what_was_done_with_changes_is_said(t):
+    for verb in ("diff", "apply", "discard"):
+        contains(t.run(verb).ok().err, "no staged changes")
+    t.shell("echo x > a; echo x > b; mkdir d; echo x > d/c", options=EPHEMERAL).ok()
+    equal(t.run("apply", "a").ok().out, "1 change applied\n")
+    equal(t.run("discard", "d").ok().out, "2 changes discarded\n")
+    equal(t.run("discard").ok().out, "all changes discarded\n")
+    equal((t.exists("a"), t.exists("b")), (True, False))
 
 
 @test
@@ -144,11 +178,11 @@ def some_of_it_can_be_applied_and_the_rest_stays(t):
     t.run("apply", "kept", "d").ok()
     equal((t.read("kept"), t.read("d/e/f")), ("old\nmore\n", "x\n"))
     check(t.exists("gone") and not t.exists("added"))
-    equal(diff(t), ["A added", "A link", "A tree/own", "D gone", "D tree/a",
+    equal(diff(t), ["A added", "A link -> added", "A tree/own", "D gone", "D tree/a",
                     "D tree/b"])
     t.run("apply", "tree").ok()
     equal((os.listdir(t.dir + "/tree"), diff(t)),
-          (["own"], ["A added", "A link", "D gone"]))
+          (["own"], ["A added", "A link -> added", "D gone"]))
 
 
 @test
@@ -264,7 +298,7 @@ def modes_hide_nothing(t):
               "echo x > d$mode/f; chmod $mode d$mode; done")
     t.shell(script, options=EPHEMERAL).ok()
     names = sorted(f"d{m}" for m in (0, 100, 300, 400, 500))
-    equal(diff(t), sorted([f"A {n}" for n in names] +
+    equal(diff(t), sorted([f"A {n}/" for n in names] +
                           [f"A {n}/f" for n in names]))
     t.run("apply").ok()
     for name in names:
