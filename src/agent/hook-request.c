@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "base/path.h"
 
 static const struct agent agents[] = {
@@ -80,6 +81,12 @@ void agent_names(struct buf *out)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
 		buf_addf(out, "%s%s", i ? ", " : "", agents[i].name);
+}
+
+void agent_near(struct text_near *near)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
+		(void)text_near_try(near, agents[i].name);
 }
 
 void agent_event_names(const struct agent *agent, struct buf *out)

@@ -16,6 +16,7 @@
 struct buf;
 struct err;
 struct policy;
+struct text_near;
 
 enum { HOOK_WATCHDOG_MS = 15000 };	/* Less than the agents' limit below */
 enum { HOOK_TIMEOUT_S = 20 };		/* What is installed as the limit */
@@ -58,6 +59,8 @@ const struct agent_event *agent_event_find(const struct agent *agent,
 const struct agent_event *agent_event_at(const struct agent *agent, size_t i);
 /* "claude, codex, ..." */
 void agent_names(struct buf *out);
+/* Try the name of each agent for what was probably meant */
+void agent_near(struct text_near *near);
 void agent_event_names(const struct agent *agent, struct buf *out);
 
 /**

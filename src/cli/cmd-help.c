@@ -35,6 +35,11 @@ static const struct {
 	{ "run", "cloche run --write ../out -c 'make && make check'" },
 	{ "explain", "cloche explain -- npm test" },
 	{ "violations", "cloche violations list --since 1h --kind write" },
+	{ "violations list", "cloche violations list --since 1h --kind write" },
+	{ "violations follow", "cloche violations follow --kind host" },
+	{ "violations strip", "cloche violations strip < agent.log" },
+	{ "violations clear", "cloche violations clear" },
+	{ "violations restore", "cloche violations restore 0123456789ab" },
 	{ "diff", "cloche run --ephemeral -- make install; cloche diff" },
 	{ "diff", "cloche diff -p src/main.c" },
 	{ "apply", "cloche apply src/" },
@@ -52,11 +57,21 @@ static const struct {
 	{ "policy remove", "cloche policy remove host registry.example.org" },
 	{ "policy mode", "cloche policy mode auto-allow" },
 	{ "policy exclude", "cloche policy exclude 'docker *'" },
+	{ "policy diff", "cloche policy diff old/.cloche.json .cloche.json" },
 	{ "trust", "cloche trust --show" },
 	{ "hook", "cloche hook install claude" },
 	{ "hook install", "cloche hook install claude --allow registry.example.org" },
+	{ "hook print", "cloche hook print claude" },
+	{ "hook uninstall", "cloche hook uninstall claude" },
+	{ "hook AGENT", "cloche hook claude pre-tool-use < call.json" },
 	{ "shim", "cloche shim install npm --allow registry.example.org" },
 	{ "shim install", "cloche shim install npm --allow registry.example.org" },
+	{ "shim list", "cloche shim list" },
+	{ "shim remove", "cloche shim remove npm" },
+	{ "firewall up", "cloche firewall up --allow registry.example.org" },
+	{ "firewall down", "cloche firewall down" },
+	{ "firewall status", "cloche firewall status" },
+	{ "firewall verify", "cloche firewall verify" },
 	{ "wrap", "cloche wrap -- make test" },
 	{ "as", "cloche as srt -- make test" },
 	{ "doctor", "cloche doctor" },
@@ -65,6 +80,22 @@ static const struct {
 	{ "gc", "cloche gc --older-than 7d" },
 	{ "firewall", "cloche firewall up --allow registry.example.org" },
 	{ "completion", "cloche completion bash > ~/.local/share/bash-completion/completions/cloche" },
+};
+
+/* The options of run, in the order of options.def */
+static const struct {
+	enum option_id first;
+	const char *title;
+} option_groups[] = {
+	{ OPTION_SETTINGS, "Policy" },
+	{ OPTION_WRITE, "Files" },
+	{ OPTION_ALLOW, "Hosts, ports and sockets" },
+	{ OPTION_ENV, "Variables and secrets" },
+	{ OPTION_CWD, "Command" },
+	{ OPTION_TIMEOUT, "Limits" },
+	{ OPTION_EPHEMERAL, "Changes, questions and reports" },
+	{ OPTION_TIER, "Strength of the sandbox" },
+	{ OPTION_VERBOSE, "Messages" },
 };
 
 static const char kinds[] =
@@ -143,9 +174,13 @@ static void print_flags(const struct verb *c, const char *word,
 		first = false;
 	}
 	if (c->run == cli_run) {
-		print_title("Options");
-		for (enum option_id id = 0; id < OPTION_COUNT; id++)
+		for (enum option_id id = 0; id < OPTION_COUNT; id++) {
+			for (size_t i = 0; i < ARRAY_SIZE(option_groups); i++) {
+				if (option_groups[i].first == id)
+					print_title(option_groups[i].title);
+			}
 			print_option(option_row(id));
+		}
 	} else if (synopsis_has_run(synopsis)) {
 		puts("\nThe options of run are understood: cloche help run");
 	}
@@ -219,7 +254,7 @@ static void print_word(const struct verb *c, const struct word *w)
 {
 	char call[64];
 
-	puts(w->help);
+	print_wrapped(w->help, 0, 0);
 	puts("");
 	snprintf(call, sizeof(call), "%s %s", c->name, w->name);
 	print_examples(call);

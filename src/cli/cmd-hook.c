@@ -9,6 +9,7 @@
  * that ask it to end do the same.
  */
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -440,6 +441,26 @@ static int supervise(const struct agent *agent,
 	return r;
 }
 
+/* @name is no agent, nor, where it follows "hook", a word */
+static int fail_hook(const struct call *call, const char *name, struct err *err)
+{
+	const bool word = call->word && isupper(*call->word->name);
+	struct text_near near = { .word = name ? name : "" };
+	auto_buf struct buf names = { 0 };
+
+	agent_names(&names);
+	agent_near(&near);
+	for (const struct word *w = word_first(call->verb); word && w; w = word_next(w))
+		(void)text_near_try(&near, w->name);
+	if (near.best)
+		return fail(err, -EINVAL, "hook: '%s' is unknown; did you mean %s?",
+			    name, near.best);
+	return word ? fail(err, -EINVAL, "hook needs an agent (%s), or install, print, uninstall",
+			   buf_str(&names)) :
+		      fail(err, -EINVAL, "hook %s needs an agent: %s", call->name,
+			   buf_str(&names));
+}
+
 int cmd_hook_agent(struct call *call, struct err *err)
 {
 	const struct agent *agent = agent_find(call->name);
@@ -449,11 +470,8 @@ int cmd_hook_agent(struct call *call, struct err *err)
 	const char *watchdog;
 	int r;
 
-	if (!agent) {
-		agent_names(&names);
-		return fail(err, -EINVAL, "hook needs an agent (%s), or install, print, uninstall",
-			    buf_str(&names));
-	}
+	if (!agent)
+		return fail_hook(call, call->name, err);
 	arm(ms);
 	r = call_parse(call, err);
 	if (r < 0)
@@ -550,11 +568,8 @@ int cmd_hook_settings(struct call *call, struct err *err)
 	auto_free char *self = own_path();
 	json_t *settings;
 
-	if (!target.agent) {
-		agent_names(&names);
-		return fail(err, -EINVAL, "hook %s needs an agent: %s",
-			    call->name, buf_str(&names));
-	}
+	if (!target.agent)
+		return fail_hook(call, call->count ? call->args[0] : NULL, err);
 	target.file = file = file_for(target.agent, scope ? scope : "user", err);
 	target.program = self;
 	if (file && !strcmp(call->name, "print")) {

@@ -200,38 +200,39 @@ int cmd_policy_exclude(struct call *call, struct err *err)
 
 /**
  * struct kind - What rules are about, as options, policy and violations call it
- * @old:	Another name of it, which is still understood
  * @path:	The lists: deny, allow; NULL where there is none
  * @op:		What `policy why` asks, or POLICY_WHY_OPS
  */
 static const struct kind {
-	const char *name, *old, *path[2];
+	const char *name, *path[2];
 	enum policy_why_op op;
 } kinds[] = {
-	{ "host", "domain", { "sandbox.network.deniedDomains",
+	{ "host", { "sandbox.network.deniedDomains",
 			      "sandbox.network.allowedDomains" }, POLICY_WHY_HOST },
-	{ "read", NULL, { "sandbox.filesystem.denyRead",
+	{ "read", { "sandbox.filesystem.denyRead",
 			  "sandbox.filesystem.allowRead" }, POLICY_WHY_READ },
-	{ "write", NULL, { "sandbox.filesystem.denyWrite",
+	{ "write", { "sandbox.filesystem.denyWrite",
 			   "sandbox.filesystem.allowWrite" }, POLICY_WHY_WRITE },
-	{ "socket", "unix-socket",
-	  { NULL, "sandbox.network.allowUnixSockets" }, POLICY_WHY_SOCKET },
-	{ "port", "host-port", { NULL, "sandbox.network.hostPorts" }, POLICY_WHY_PORT },
-	{ "variable", "env", { "sandbox.credentials.envVars", "sandbox.env" },
+	{ "socket", { NULL, "sandbox.network.allowUnixSockets" }, POLICY_WHY_SOCKET },
+	{ "port", { NULL, "sandbox.network.hostPorts" }, POLICY_WHY_PORT },
+	{ "variable", { "sandbox.credentials.envVars", "sandbox.env" },
 	  POLICY_WHY_VARIABLE },
-	{ "secret", NULL, { NULL, "sandbox.secrets" }, POLICY_WHY_OPS },
-	{ "unprotect", NULL, { NULL, "sandbox.filesystem.unprotect" }, POLICY_WHY_OPS },
+	{ "secret", { NULL, "sandbox.secrets" }, POLICY_WHY_OPS },
+	{ "unprotect", { NULL, "sandbox.filesystem.unprotect" }, POLICY_WHY_OPS },
 };
 
 static int find_kind(const char *name, const struct kind **ret,
 		     struct err *err)
 {
 	struct text_near near = { .word = name };
+	enum policy_why_op op;
 
+	if (policy_why_op_parse(name, &op) < 0)
+		op = POLICY_WHY_OPS;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		*ret = &kinds[i];
 		if (!strcmp(kinds[i].name, name) ||
-		    (kinds[i].old && !strcmp(kinds[i].old, name)))
+		    (op != POLICY_WHY_OPS && kinds[i].op == op))
 			return 0;
 		(void)text_near_try(&near, kinds[i].name);
 	}

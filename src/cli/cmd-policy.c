@@ -79,6 +79,19 @@ static void why_print(enum policy_why_op op, const struct policy_why *why)
 	}
 }
 
+static int fail_kind(const char *name, struct err *err)
+{
+	struct text_near near = { .word = name };
+
+	for (enum policy_why_op op = 0; op < POLICY_WHY_OPS; op++)
+		(void)text_near_try(&near, policy_why_op_name(op));
+	if (near.best)
+		return fail(err, -EINVAL, "'%s' is no kind of access; did you mean %s?",
+			    name, near.best);
+	return fail(err, -EINVAL, "'%s' is not one of host, read, write, socket, port, variable",
+		    name);
+}
+
 int cmd_policy_why(struct call *call, struct err *err)
 {
 	auto_policy struct policy *policy = NULL;
@@ -88,7 +101,7 @@ int cmd_policy_why(struct call *call, struct err *err)
 	int r;
 
 	if (policy_why_op_parse(call->args[0], &op) < 0)
-		return call_fail_usage(call, err);
+		return fail_kind(call->args[0], err);
 	r = decision_policy(&call->options, &policy, err);
 	if (r == 0)
 		r = policy_why_ask(policy, op, call->args[1], &why, err);

@@ -245,6 +245,8 @@ int call_run(const struct verb *verb, int argc, char **argv, struct err *err)
 		call.name = argc > 1 ? *call.args++ :
 			    !strcmp(verb->name, "violations") ? "list" : NULL;
 		call.word = call.name ? word_find(verb, call.name) : NULL;
+		if (!call.word && call.name && !strcmp(call.name, "help"))
+			return cli_help(2, (char *[]){ argv[1], argv[0], NULL }, err);
 		if (!call.word)
 			return fail_word(verb, call.name, err);
 	}

@@ -50,7 +50,8 @@ int policy_why_op_parse(const char *name, enum policy_why_op *ret)
 			return 0;
 		}
 	}
-	return -EINVAL;
+	*ret = POLICY_WHY_HOST;
+	return strcmp(name, "domain") ? -EINVAL : 0;
 }
 
 const char *policy_why_op_name(enum policy_why_op op)
@@ -194,6 +195,21 @@ static int ask_jail(const struct policy *policy, const struct host *host,
 	return r;
 }
 
+/* The port of "localhost:PORT", which is the sandbox's own: a rule about the host does
+ * not lead to the machine's. NULL if it is another host, or no port.
+ */
+static const char *local_port(const struct policy *policy, const char *target)
+{
+	static const char *const names[] = { "localhost:", "127.0.0.1:", "[::1]:" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (policy->net == NET_FILTERED &&
+		    !strncmp(target, names[i], strlen(names[i])))
+			return target + strlen(names[i]);
+	}
+	return NULL;
+}
+
 static int ask_host(const struct policy *policy, const char *target,
 		    struct policy_why *why, struct err *err)
 {
@@ -277,6 +293,10 @@ int policy_why_ask(struct policy *policy, enum policy_why_op op, const char *tar
 
 	if (!*target)
 		return fail(err, -EINVAL, "the %s is empty", op_names[op]);
+	if (op == POLICY_WHY_HOST && local_port(policy, target)) {
+		op = POLICY_WHY_PORT;
+		target = local_port(policy, target);
+	}
 	if (op == POLICY_WHY_READ || op == POLICY_WHY_WRITE || op == POLICY_WHY_SOCKET)
 		why.target = resolve_target(policy, target);
 	else if (op != POLICY_WHY_HOST)

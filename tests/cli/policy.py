@@ -199,6 +199,17 @@ def a_bad_file_stops_a_run_and_nothing_runs(t):
 
 
 @test
+def localhost_is_asked_about_by_its_port(t):
+    for host in ("localhost", "127.0.0.1", "[::1]"):
+        r = t.run("policy", "why", "host", host + ":3000").ended(1)
+        contains(r.out, "cloche policy allow port 3000\n")
+    t.run("policy", "allow", "port", "3000").ok()
+    t.run("policy", "why", "host", "localhost:3000").ok()
+    contains(t.run("policy", "why", "host", "a.test:3000").ended(1).out,
+             "cloche policy allow host a.test:3000\n")
+
+
+@test
 def the_mode_is_written_and_the_rest_stays(t):
     before = ('{\n    "z": [1,  2],\n    "sandbox": {\n        '
               '"network": {"allowedDomains": []}\n    },\n    "a": null\n}\n')

@@ -252,6 +252,46 @@ def help_tells_the_words_of_a_verb(t):
 
 
 @test
+def help_fits_80_columns_and_opens_with_an_example(t):
+    for verb in VERBS:
+        out = t.run("help", verb).ok().out
+        for line in out.splitlines():
+            check(len(line) <= 80, verb, repr(line))
+        if verb != "help":
+            check(re.match(f".*\n\n  cloche {verb}|.*\n\n  cloche run --eph", out),
+                  verb, out)
+        for word in re.findall(r"\n  (\w+)[^\n]*\n      ", out):
+            text = t.run("help", verb, word).ok().out
+            lacks(text, "\n\n\n", verb, word)
+            check(max(map(len, text.splitlines())) <= 80, verb, word, text)
+            if verb in ("policy", "violations", "shim", "hook", "firewall"):
+                check(re.search(f"\n\n  cloche {verb} \\w", text), verb, word, text)
+    out = t.run("help", "run").ok().out
+    for title in ("Files", "Hosts, ports and sockets", "Variables and secrets",
+                  "Limits"):
+        contains(out, f"\n{title}\n")
+    equal(t.run("policy", "help").ok().out, t.run("help", "policy").out)
+
+
+@test
+def mistyped_words_are_answered_by_the_nearest(t):
+    for words, meant in ((("rnu", "ls"), "'cloche run'"),
+                         (("hook", "instal", "claude"), "install"),
+                         (("hook", "cluade"), "claude"),
+                         (("hook", "install", "cluade"), "claude"),
+                         (("policy", "why", "hots", "x"), "host"),
+                         (("policy", "allow", "wirte", "x"), "write"),
+                         (("policy", "alow", "write", "x"), "'cloche policy allow'"),
+                         (("doctor", "--jsn"), "--json"),
+                         (("diff", "--patc"), "--patch")):
+        contains(t.run(*words).ended(2).err, "did you mean " + meant, words)
+    contains(t.run("policy", "why", "smell", "x").ended(2).err, "not one of host")
+    for kind in ("host", "domain", "connect"):
+        contains(t.run("policy", "why", kind, "a.test").ended(1).out, "denied: host")
+        t.run("policy", "allow", kind, kind + ".test").ok()
+
+
+@test
 def options_that_others_make_idle_are_told(t):
     for words in (("--net", "none", "--host-port", "8123"),
                   ("--net", "none", "--publish", "8123"),
