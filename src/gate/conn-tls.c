@@ -102,26 +102,19 @@ static struct conn *find_conn(struct gate *gate, uint32_t id)
 	return NULL;
 }
 
-/* Three strings, each with its NUL */
 static void report_refusal(struct conn *conn, const char *text, size_t n)
 {
-	const char *words[3], *end = text + n;
+	struct tls_refused refused;
 
-	for (size_t i = 0; i < 3; i++) {
-		const char *nul = memchr(text, '\0', (size_t)(end - text));
-
-		if (!nul)
-			return;
-		words[i] = text;
-		text = nul + 1;
-	}
+	if (!tls_wire_refused(text, n, &refused))
+		return;
 	conn_report(conn, (struct refusal){
 				  .kind = VIOLATION_NET_HTTP,
-				  .op = *words[1] ? "credential" : "TLS",
+				  .op = refused.secret ? "credential" : "TLS",
 				  .key = "secrets",
 				  .host = &conn->reach.host,
-				  .reason = words[0],
-				  .fix = *words[2] ? words[2] : NULL,
+				  .reason = refused.reason,
+				  .fix = refused.fix,
 			  });
 }
 

@@ -8,7 +8,11 @@
 #ifndef GATE_TLS_WIRE_H
 #define GATE_TLS_WIRE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "policy/host.h"
 
 enum {
 	TLS_HELLO_MAX = 16 << 10, /* Bytes that the gate has read already */
@@ -46,5 +50,32 @@ struct tls_message {
 	uint32_t id;
 	uint16_t port, n;
 };
+
+/**
+ * struct tls_serve - A TLS_SERVE message, read
+ * @hello:	The client's first bytes, in the message; @n of them
+ */
+struct tls_serve {
+	struct host host;
+	const char *hello;
+	size_t n;
+};
+
+/* Read the @n bytes at @text behind @m: false if they are not TLS_SERVE's */
+bool tls_wire_serve(const struct tls_message *m, const char *text, size_t n,
+		    struct tls_serve *ret);
+
+/**
+ * struct tls_refused - A TLS_REFUSED message, read; strings in the message
+ * @secret, @fix:	NULL where there is none
+ */
+struct tls_refused {
+	const char *reason, *secret, *fix;
+};
+
+/* Read the @n bytes at @text of a TLS_REFUSED message: false if they are not three
+ * strings
+ */
+bool tls_wire_refused(const char *text, size_t n, struct tls_refused *ret);
 
 #endif /* GATE_TLS_WIRE_H */

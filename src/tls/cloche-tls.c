@@ -205,16 +205,14 @@ static int on_channel(void *arg, uint32_t events)
 		socket_recv(server->channel, &in, sizeof(in), fds, &n_fds);
 	const size_t n =
 		got < (ssize_t)sizeof(in.m) ? 0 : (size_t)got - sizeof(in.m);
-	struct host host;
+	struct tls_serve serve;
 
 	(void)events;
 	if (got <= 0)
 		return got < 0 && got != -EPIPE && got != -ECONNRESET
 			       ? 0
 			       : -ESHUTDOWN;
-	if (n_fds != 2 || in.m.kind != TLS_SERVE || in.m.n > n ||
-	    host_parse(in.text, in.m.n, in.m.port, &host) < 0 ||
-	    host.kind != HOST_NAME) {
+	if (n_fds != 2 || !tls_wire_serve(&in.m, in.text, n, &serve)) {
 		for (size_t i = 0; i < n_fds; i++)
 			close_fd(&fds[i]);
 		/* Without its descriptors, when there was no space for them */
@@ -222,8 +220,8 @@ static int on_channel(void *arg, uint32_t events)
 			tls_conn_done(server, in.m.id);
 		return 0;
 	}
-	tls_conn_start(server, in.m.id, &host, fds[0], fds[1], in.text + in.m.n,
-		       n - in.m.n);
+	tls_conn_start(server, in.m.id, &serve.host, fds[0], fds[1],
+		       serve.hello, serve.n);
 	return 0;
 }
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate/tls-wire.c - the messages between a gate, its supervisor and cloche-tls */
+
+#include "gate/tls-wire.h"
+
+#include <string.h>
+
+bool tls_wire_serve(const struct tls_message *m, const char *text, size_t n,
+		    struct tls_serve *ret)
+{
+	if (m->kind != TLS_SERVE || m->n > n || n - m->n > TLS_HELLO_MAX ||
+	    host_parse(text, m->n, m->port, &ret->host) < 0 ||
+	    ret->host.kind != HOST_NAME)
+		return false;
+	ret->hello = text + m->n;
+	ret->n = n - m->n;
+	return true;
+}
+
+bool tls_wire_refused(const char *text, size_t n, struct tls_refused *ret)
+{
+	const char *words[3];
+
+	for (size_t i = 0; i < 3; i++) {
+		const char *nul = n ? memchr(text, '\0', n) : NULL;
+
+		if (!nul)
+			return false;
+		words[i] = text;
+		n -= (size_t)(nul + 1 - text);
+		text = nul + 1;
+	}
+	*ret = (struct tls_refused){
+		.reason = words[0],
+		.secret = *words[1] ? words[1] : NULL,
+		.fix = *words[2] ? words[2] : NULL,
+	};
+	return n == 0;
+}
