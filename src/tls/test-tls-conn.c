@@ -179,10 +179,11 @@ static void say(SSL *ssl, const char *text)
 	CHECK_INT(SSL_write(ssl, text, (int)strlen(text)), (int)strlen(text));
 }
 
+static struct buf all; /* What hear() heard */
+
 /* Read until @needle has come, or the end if that is NULL; all that came */
 static const char *hear(SSL *ssl, const char *needle)
 {
-	static struct buf all;
 	char piece[16 << 10];
 
 	buf_done(&all);
@@ -250,6 +251,7 @@ TEST(an_early_answer_ends_the_connection)
 	static const char answer[] =
 		"HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n";
 	auto_buf struct buf request = { 0 };
+	const char *rest;
 	struct rig r;
 
 	buf_adds(&request, REQUEST("POST /1", "Content-Length: 32768\r\n"));
@@ -262,14 +264,16 @@ TEST(an_early_answer_ends_the_connection)
 	say(r.origin, answer);
 	CHECK_STR(hear(r.client, NULL), answer);
 	hang_up(&r.client);
-	CHECK(!strstr(hear(r.origin, NULL), "GET /2"));
+	rest = hear(r.origin, NULL);
+	CHECK_INT(strspn(rest, "b"), all.len);
+	CHECK(all.len <= 32768);
 	rig_end(&r);
 }
 
 TEST(an_answer_comes_through_when_the_server_hangs_up_on_the_body)
 {
-	static const char answer[] =
-		"HTTP/1.1 413 Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno";
+	static const char head[] =
+		"HTTP/1.1 413 Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\n";
 	auto_buf struct buf request = { 0 };
 	struct rig r;
 
@@ -280,10 +284,11 @@ TEST(an_answer_comes_through_when_the_server_hangs_up_on_the_body)
 	say(r.client, buf_str(&request));
 	(void)hear(r.origin, "\r\n\r\n");
 	CHECK_INT(kill(r.pid, SIGSTOP), 0); /* It sees both at once */
-	say(r.origin, answer);
+	say(r.origin, head);
+	say(r.origin, "no");
 	hang_up(&r.origin);
 	CHECK_INT(kill(r.pid, SIGCONT), 0);
-	CHECK_STR(hear(r.client, NULL), answer);
+	CHECK(strstr(hear(r.client, NULL), "\r\n\r\nno"));
 	rig_end(&r);
 }
 
