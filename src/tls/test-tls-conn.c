@@ -253,20 +253,23 @@ TEST(an_early_answer_ends_the_connection)
 	auto_buf struct buf request = { 0 };
 	const char *rest;
 	struct rig r;
+	size_t n;
 
-	buf_adds(&request, REQUEST("POST /1", "Content-Length: 32768\r\n"));
-	for (int i = 0; i < 32768; i++)
+	buf_adds(&request, REQUEST("POST /1", "Content-Length: 49152\r\n"));
+	for (int i = 0; i < 49152; i++)
 		buf_addc(&request, 'b');
 	buf_adds(&request, REQUEST("GET /2", ""));
 	rig_start(&r);
 	say(r.client, buf_str(&request));
 	(void)hear(r.origin, "\r\n\r\n");
+	(void)hear(r.origin, "b");
+	n = all.len; /* One record; the next is on its way */
 	say(r.origin, answer);
 	CHECK_STR(hear(r.client, NULL), answer);
 	hang_up(&r.client);
 	rest = hear(r.origin, NULL);
 	CHECK_INT(strspn(rest, "b"), all.len);
-	CHECK(all.len <= 32768);
+	CHECK(n + all.len <= 49152);
 	rig_end(&r);
 }
 
