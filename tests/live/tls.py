@@ -172,6 +172,73 @@ NO_PROXY=* no_proxy=* node -e 'fetch("https://good.test/node", {headers: {
               r.out)
 
 
+CLIENTS = {
+    "requests": ("/usr/bin/python3 -c 'import requests'", """/usr/bin/python3 -c 'import os, requests
+print(requests.get("https://good.test/requests",
+                   headers={"Authorization": "Bearer " + os.environ["TOKEN"]}).text)'"""),
+    "httpx": ("/usr/bin/python3 -c 'import httpx'", """/usr/bin/python3 -c 'import os, httpx
+print(httpx.get("https://good.test/httpx",
+                headers={"Authorization": "Bearer " + os.environ["TOKEN"]}).text)'"""),
+    "ruby": ("ruby -v", """ruby -ropen-uri -e 'puts URI.open("https://good.test/ruby",
+    "Authorization" => "Bearer " + ENV["TOKEN"]).read'"""),
+    "php": ("php -v", """php -r 'echo file_get_contents("https://good.test/php", false,
+    stream_context_create(["http" => ["header" => "Authorization: Bearer ".getenv("TOKEN")]]));'"""),
+    "perl": ("perl -MLWP::Protocol::https -e 1", """perl -MLWP::UserAgent -e 'print LWP::UserAgent->new->get(
+    "https://good.test/perl", Authorization => "Bearer $ENV{TOKEN}")->content'"""),
+    "s_client": ("openssl version", """{ printf 'GET /s_client HTTP/1.1\\r\\nHost: good.test\\r\\n'
+printf 'Authorization: Bearer %s\\r\\nConnection: close\\r\\n\\r\\n' "$TOKEN"; } |
+openssl s_client -quiet -verify_return_error -connect good.test:443 -servername good.test 2>/dev/null"""),
+}
+
+
+def client(name, installed, script):
+    def sends_the_value(t):
+        if subprocess.run(installed, shell=True, capture_output=True).returncode:
+            skip(f"{name} is not installed")
+        origins()
+        r = run(t, "echo $TOKEN\n" + script).ok()
+        fake = r.out.splitlines()[0]
+        equal(authorizations(), [f"Bearer {VALUE}"], r.out, r.err)
+        contains(r.out, f"/{name} Bearer {fake}", r.err)
+        lacks(r.out + r.err, VALUE)
+    sends_the_value.__name__ = f"{name}_sends_the_value"
+    return sends_the_value
+
+
+for arguments in CLIENTS.items():
+    test(client(arguments[0], *arguments[1]))
+
+
+@test
+def npm_sends_the_token_of_a_registry(t):
+    origins()
+    t.write(".npmrc", "registry=https://good.test/\nfetch-retries=0\n"
+            "//good.test/:_authToken=${TOKEN}\n")
+    run(t, "npm view something", env={"npm_config_cache": t.dir + "/cache"})
+    check(authorizations() and set(authorizations()) == {f"Bearer {VALUE}"},
+          authorizations())
+
+
+@test
+def java_has_its_own_authorities_and_the_report_says_so(t):
+    modules = subprocess.run(["java", "--list-modules"], capture_output=True, text=True)
+    if "jdk.compiler" not in modules.stdout:
+        skip("no Java compiler")
+    origins()
+    t.write("Get.java", """public class Get {
+    public static void main(String[] a) throws Exception {
+        var c = new java.net.URL("https://good.test/java").openConnection();
+        c.setRequestProperty("Authorization", "Bearer " + System.getenv("TOKEN"));
+        System.out.println(new String(c.getInputStream().readAllBytes()));
+    }
+}
+""")
+    r = run(t, "java Get.java")
+    check(r.code != 0, r)
+    contains(r.err, "does not trust the run's certificate authority")
+    equal(Origin.seen, [])
+
+
 @test
 def git_over_https_authenticates(t):
     origins()
