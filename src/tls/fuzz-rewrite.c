@@ -83,12 +83,15 @@ static bool is_basic_replaced(const char *old, size_t n_old, const char *new,
 			      size_t n_new)
 {
 	char *a = mem_alloc(n_old + 1), *b = mem_alloc(n_new + 1);
-	const char *from = memmem(old, n_old, ": ", 2);
+	const char *from = memchr(old, ':', n_old);
 	const char *blank;
 	bool ok = false;
 
+	while (from && ++from < old + n_old &&
+	       (*from == ' ' || *from == '\t')) {
+	}
 	/* "Authorization: Basic BASE64": the name and the scheme stay */
-	if (from && !strncasecmp(from + 2, "basic ", 6) && (blank = from + 8) &&
+	if (from && !strncasecmp(from, "basic ", 6) && (blank = from + 6) &&
 	    n_new >= (size_t)(blank - old) &&
 	    !memcmp(old, new, (size_t)(blank - old))) {
 		const size_t k = (size_t)(blank - old);
