@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t n = 0;
 
 	walk_cache_free(walk_cache_new(data, size));
-	walk_cache_seal(data, size, &text);
+	walk_cache_seal(NULL, 0, data, size, &text);
 	cache = walk_cache_new(text.p, text.len);
 	first_directory(data, size, &st);
 	if (walk_cache_find(cache, &st, &names)) {

@@ -133,7 +133,7 @@ TEST(lengths_that_do_not_fit_are_nothing)
 	auto_buf struct buf text = { 0 };
 	struct walk_cache *cache;
 
-	walk_cache_seal(&r, sizeof(r), &text);
+	walk_cache_seal(NULL, 0, &r, sizeof(r), &text);
 	cache = walk_cache_new(text.p, text.len);
 	CHECK(!walk_cache_is_empty(cache));
 	walk_cache_free(cache);
@@ -146,7 +146,7 @@ TEST(lengths_that_do_not_fit_are_nothing)
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		buf_done(&text);
 		r.len = lengths[i];
-		walk_cache_seal(&r, sizeof(r), &text);
+		walk_cache_seal(NULL, 0, &r, sizeof(r), &text);
 		cache = walk_cache_new(text.p, text.len);
 		CHECK(walk_cache_is_empty(cache));
 		walk_cache_free(cache);
@@ -154,7 +154,7 @@ TEST(lengths_that_do_not_fit_are_nothing)
 	r.len = 8;
 	r.names[7] = 'x';		/* A name that goes on behind it */
 	buf_done(&text);
-	walk_cache_seal(&r, sizeof(r), &text);
+	walk_cache_seal(NULL, 0, &r, sizeof(r), &text);
 	cache = walk_cache_new(text.p, text.len);
 	CHECK(walk_cache_is_empty(cache));
 	walk_cache_free(cache);
@@ -208,9 +208,86 @@ TEST(only_a_known_directory_is_not_read)
 
 		walk_cache_free(cache);
 		buf_done(&text);
-		walk_cache_seal(&r, sizeof(r), &text);
+		walk_cache_seal(NULL, 0, &r, sizeof(r), &text);
 		cache = walk_cache_new(text.p, text.len);
 		CHECK_INT(protects(cache, "sub/.envrc"), older);
 	}
 	walk_cache_free(cache);
+}
+
+static bool hides(struct walk_cache *cache, const char *name)
+{
+	struct policy *p = policy_new(test_dir(), test_dir());
+	const struct source *source = policy_add_source(p, SCOPE_FLAG,
+		"--option", NULL, 0, p->cwd);
+	auto_view struct view *view = NULL;
+
+	CHECK_INT(policy_add_path(p, PATH_ALLOW_WRITE, ".", RULE_USER,
+				  origin_make(source, NULL, NULL), NULL), 0);
+	CHECK_INT(policy_add_path(p, PATH_DENY_READ, "secret", RULE_USER,
+				  origin_make(source, NULL, NULL), NULL), 0);
+	CHECK_INT(policy_finish(p, NULL), 0);
+	CHECK_INT(view_build_with(p, cache, &view, NULL), 0);
+	policy_unref(p);
+	return !view_verdict(view, VIEW_READ, test_path(name)).allowed;
+}
+
+/* What a record leaves out shows whether it was used */
+TEST(a_record_knows_the_names_of_linked_files_or_is_not_used)
+{
+	const char *sub = test_path("sub");
+	auto_free char *other = path_join(sub, "other");
+	struct { uint64_t dev, ino; int64_t sec; uint32_t nsec, len; char names[8]; } r = {
+		.names = "\010other",		/* DT_REG */
+	};
+	struct walk_inode linked[2] = { 0 };
+	struct stat st;
+
+	CHECK_INT(mkdir(sub, 0755), 0);
+	test_write(test_path("secret"), "x");
+	CHECK_INT(link(test_path("secret"), other), 0);
+	CHECK(hides(NULL, "sub/other"));
+	CHECK_INT(stat(other, &st), 0);
+	linked[1] = (struct walk_inode){ st.st_dev, st.st_ino };
+	CHECK_INT(stat(sub, &st), 0);
+	r.dev = st.st_dev;
+	r.ino = st.st_ino;
+	r.sec = st.st_ctim.tv_sec;
+	r.nsec = (uint32_t)st.st_ctim.tv_nsec;
+	for (size_t n = 0; n < 3; n++) {
+		for (int named = 0; named < 2; named++) {
+			auto_buf struct buf text = { 0 };
+			struct walk_cache *cache;
+
+			r.len = named ? 7 : 0;
+			walk_cache_seal(linked, n, &r, offsetof(__typeof__(r), names) +
+					r.len, &text);
+			cache = walk_cache_new(text.p, text.len);
+			CHECK(!walk_cache_is_empty(cache));
+			CHECK_INT(hides(cache, "sub/other"), n < 2 || named);
+			CHECK_INT(walk_cache_is_empty(cache), n < 2);
+			walk_cache_free(cache);
+		}
+	}
+}
+
+TEST(more_linked_files_than_are_looked_for)
+{
+	struct walk_inode linked[WALK_CACHE_LINKED_MAX + 1];
+	struct stat st = { .st_dev = 1, .st_ino = 1 };
+
+	for (size_t i = 0; i <= WALK_CACHE_LINKED_MAX; i++)
+		linked[i] = (struct walk_inode){ 1, i + 1 };
+	for (size_t n = WALK_CACHE_LINKED_MAX; n <= WALK_CACHE_LINKED_MAX + 1; n++) {
+		struct walk_cache *cache = walk_cache_new(NULL, 0);
+		auto_buf struct buf text = { 0 };
+
+		walk_cache_look_for(cache, linked, n, false);
+		add(cache, st, "x");
+		CHECK_INT(walk_cache_text(cache, &text), n == WALK_CACHE_LINKED_MAX);
+		walk_cache_free(cache);
+		cache = walk_cache_new(text.p, text.len);
+		CHECK_INT(walk_cache_has_inode(cache, 7), n == WALK_CACHE_LINKED_MAX);
+		walk_cache_free(cache);
+	}
 }

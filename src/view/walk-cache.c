@@ -2,15 +2,15 @@
 /*
  * view/walk-cache.c - directories that have not changed are not read again
  *
- * Theory of operation: the text is a header and records, each followed by its
- * names (a byte for the type, the name, a NUL). It is read once from start to
+ * Theory of operation: the text is a header, the inodes whose names were looked for,
+ * and records, each followed by its names (a byte for the type, the name, a NUL).
+ * It is read once from start to
  * end, so that what the table points to is known to be whole. The text is for
  * this machine only: its byte order and sizes are the machine's.
  */
 
 #include "view/walk-cache.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,15 +22,16 @@
 
 enum { SLOTS_MIN = 64 };
 
-static const char magic[8] = "walk-2\n";
+static const char magic[8] = "walk-3\n";
 
 /**
  * struct header - How the text begins
+ * @linked:	Inodes that follow
  * @sum:	Of all that follows: a file that was not written to its end
  */
 struct header {
 	char magic[sizeof(magic)];
-	uint64_t len, sum;
+	uint64_t linked, len, sum;
 };
 
 /**
@@ -48,12 +49,15 @@ struct record {
  * @text:	The records of last time
  * @slots:	Where each begins, plus one; open addressing, a power of two
  * @seen:	The records of this time
+ * @linked:	Both have all names of these
  * @read:	Names that were not known
  * @until:	Only what was changed before is kept
  * @done:	The text for the next time has been made
  */
 struct walk_cache {
 	struct buf text, seen;
+	struct walk_inode linked[WALK_CACHE_LINKED_MAX];
+	size_t nlinked;
 	uint32_t *slots;
 	size_t cap, read;
 	time_t until;
@@ -149,8 +153,15 @@ struct walk_cache *walk_cache_new(const void *text, size_t n)
 		memcpy(&head, text, sizeof(head));
 		if (!memcmp(head.magic, magic, sizeof(magic)) &&
 		    head.len == n - sizeof(head) &&
-		    head.sum == checksum(p, head.len))
-			buf_add(&c->text, p, head.len);
+		    head.linked <= WALK_CACHE_LINKED_MAX &&
+		    head.linked * sizeof(*c->linked) <= head.len &&
+		    head.sum == checksum(p, head.len)) {
+			const size_t skip = head.linked * sizeof(*c->linked);
+
+			memcpy(c->linked, p, skip);
+			c->nlinked = head.linked;
+			buf_add(&c->text, p + skip, head.len - skip);
+		}
 	}
 	index_text(c);
 	return c;
@@ -187,6 +198,48 @@ bool walk_cache_is_empty(const struct walk_cache *c)
 	return !c->text.len;
 }
 
+bool walk_cache_has_inode(const struct walk_cache *c, uint64_t ino)
+{
+	for (size_t i = 0; i < c->nlinked; i++) {
+		if (c->linked[i].ino == ino)
+			return true;
+	}
+	return false;
+}
+
+static bool covers(const struct walk_cache *c, const struct walk_inode *inode)
+{
+	for (size_t i = 0; i < c->nlinked; i++) {
+		if (c->linked[i].ino == inode->ino && c->linked[i].dev == inode->dev)
+			return true;
+	}
+	return false;
+}
+
+void walk_cache_look_for(struct walk_cache *c, const struct walk_inode *inodes,
+			 size_t n, bool again)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < n; i++) {
+		if (covers(c, &inodes[i]))
+			continue;
+		if (all) {	/* What is known lacks its names */
+			buf_done(&c->text);
+			buf_done(&c->seen);
+			memset(c->slots, 0, c->cap * sizeof(*c->slots));
+			c->read = 0;
+			all = false;
+		}
+		if (c->nlinked == WALK_CACHE_LINKED_MAX) {
+			c->done = true;
+			return;
+		}
+		c->linked[c->nlinked++] = inodes[i];
+	}
+	c->done |= all && again;
+}
+
 bool walk_cache_find(struct walk_cache *c, const struct stat *st,
 		     struct walk_names *ret)
 {
@@ -213,6 +266,7 @@ bool walk_names_next(struct walk_names *names, struct dir_entry *ret)
 	if (names->end - names->p < 2)
 		return false;
 	ret->type = (unsigned char)names->p[0];
+	ret->ino = 0;
 	ret->name = names->p + 1;
 	names->p += strlen(ret->name) + 2;
 	return true;
@@ -231,13 +285,18 @@ void walk_cache_add(struct walk_cache *c, const struct stat *st, size_t read,
 	keep(c, st, names->p, names->len);
 }
 
-void walk_cache_seal(const void *records, size_t n, struct buf *ret)
+void walk_cache_seal(const struct walk_inode *linked, size_t nlinked,
+		     const void *records, size_t n, struct buf *ret)
 {
-	struct header head = { .len = n, .sum = checksum(records, n) };
+	const size_t size = nlinked * sizeof(*linked);
+	struct header head = { .linked = nlinked, .len = size + n };
 
 	memcpy(head.magic, magic, sizeof(magic));
 	buf_add(ret, &head, sizeof(head));
+	buf_add(ret, linked, size);
 	buf_add(ret, records, n);
+	head.sum = checksum(ret->p + sizeof(head), head.len);
+	memcpy(ret->p, &head, sizeof(head));
 }
 
 bool walk_cache_text(struct walk_cache *c, struct buf *ret)
@@ -245,6 +304,6 @@ bool walk_cache_text(struct walk_cache *c, struct buf *ret)
 	c->done = true;
 	if (c->read < WALK_CACHE_WORTH || !c->seen.len)
 		return false;
-	walk_cache_seal(c->seen.p, c->seen.len, ret);
+	walk_cache_seal(c->linked, c->nlinked, c->seen.p, c->seen.len, ret);
 	return true;
 }

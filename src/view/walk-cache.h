@@ -6,6 +6,9 @@
  * change time, so what a command plants is always seen. A directory that was
  * changed less than a second ago could change again in the same tick, and is
  * not kept.
+ *
+ * Names of files that a rule denies by another name are worth a look as well. Which
+ * inodes these were is in the text; for others the records are of no use.
  */
 
 #ifndef VIEW_WALK_CACHE_H
@@ -13,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf;
 struct dir_entry;
@@ -22,6 +26,14 @@ struct walk_cache;
 enum {
 	WALK_CACHE_MAX = 16 << 20,	/* Bytes; what is more is not kept */
 	WALK_CACHE_WORTH = 2048,	/* Names read: fewer are not worth it */
+	WALK_CACHE_LINKED_MAX = 256,	/* Inodes looked for; with more nothing is kept */
+};
+
+/**
+ * struct walk_inode - A file that a rule denies, and that has other names
+ */
+struct walk_inode {
+	uint64_t dev, ino;
 };
 
 /**
@@ -45,7 +57,17 @@ bool walk_cache_is_empty(const struct walk_cache *cache);
 bool walk_cache_find(struct walk_cache *cache, const struct stat *st,
 		     struct walk_names *ret);
 
-/* The next name. True, or false at the end. */
+/* Names of @inodes are worth a look from now on, as those before. If what is known lacks
+ * some, it is forgotten; if there are too many, for good. @again: what is known was
+ * walked once, and unless it is forgotten nothing more is taken down.
+ */
+void walk_cache_look_for(struct walk_cache *cache, const struct walk_inode *inodes,
+			 size_t n, bool again);
+
+/* True if one of them has that number */
+bool walk_cache_has_inode(const struct walk_cache *cache, uint64_t ino);
+
+/* The next name, its inode not known. True, or false at the end. */
 bool walk_names_next(struct walk_names *names, struct dir_entry *ret);
 
 /* A name for the record that is being made in @names */
@@ -60,7 +82,8 @@ void walk_cache_add(struct walk_cache *cache, const struct stat *st,
  */
 bool walk_cache_text(struct walk_cache *cache, struct buf *ret);
 
-/* For the fuzzer: a text of @records, whole or not */
-void walk_cache_seal(const void *records, size_t n, struct buf *ret);
+/* For tests: a text of @records, whole or not, in an empty @ret */
+void walk_cache_seal(const struct walk_inode *linked, size_t nlinked,
+		     const void *records, size_t n, struct buf *ret);
 
 #endif /* VIEW_WALK_CACHE_H */

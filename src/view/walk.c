@@ -211,16 +211,21 @@ static bool check_name(struct walk *w, const char *dir_path, const char *name)
 static void check_linked(struct walk *w, const char *dir_path,
 			 const struct dir_entry *entry)
 {
+	auto_free char *path = NULL;
+	struct stat st;
+
 	for (size_t i = w->from; i < w->linked; i++) {
 		const struct view_linked *l = &w->view->linked.v[i];
-		auto_free char *path = NULL;
-		struct stat st;
 
-		if (l->ino != entry->ino)
+		/* The cache does not know the inode of what it names */
+		if (entry->ino ? l->ino != entry->ino : entry->type == DT_DIR)
 			continue;
-		path = path_join(dir_path, entry->name);
-		if (view_sees(w->view, AT_FDCWD, path, &st) &&
-		    st.st_dev == l->dev && st.st_ino == l->ino)
+		if (!path) {
+			path = path_join(dir_path, entry->name);
+			if (!view_sees(w->view, AT_FDCWD, path, &st))
+				return;
+		}
+		if (st.st_dev == l->dev && st.st_ino == l->ino)
 			view_add_seen(w->view, l->list, path, l->rule, &st)->found =
 				true;
 	}
@@ -259,7 +264,7 @@ static bool find_known(struct walk *w, struct waiting *ret)
 		return true;
 	if (is_old_leaf(w, &st))
 		return false;
-	ret->known = w->cache && !w->linked && (st.st_mode & S_IXUSR) &&
+	ret->known = w->cache && (st.st_mode & S_IXUSR) &&
 		     walk_cache_find(w->cache, &st, &ret->names);
 	return !ret->known || ret->names.p < ret->names.end;
 }
@@ -341,7 +346,8 @@ static void walk_open(struct walk *w, int fd, const struct stat *st,
 		if (w->cache && (protected_may_match(entry.name) ||
 				 entry.type == DT_DIR ||
 				 entry.type == DT_UNKNOWN ||
-				 walk_git_is_part(entry.name)))
+				 walk_git_is_part(entry.name) ||
+				 walk_cache_has_inode(w->cache, entry.ino)))
 			walk_names_add(&names, &entry);
 		walk_entry(w, &entry, path, depth);
 	}
@@ -543,6 +549,20 @@ static int walk_each(struct walk *w, const char **roots, size_t n,
 	return r;
 }
 
+/* Have the cache know the names of linked files, from number @from on */
+static void look_for_linked(const struct walk *w, size_t from)
+{
+	const struct view *view = w->view;
+	const size_t n = view->linked.len - from;
+	auto_free struct walk_inode *inodes = mem_zalloc((n + 1) * sizeof(*inodes));
+
+	for (size_t i = 0; i < n; i++)
+		inodes[i] = (struct walk_inode){ view->linked.v[from + i].dev,
+						 view->linked.v[from + i].ino };
+	if (view->cache)
+		walk_cache_look_for(view->cache, inodes, n, w->again);
+}
+
 static int walk_protected(struct view *view, struct err *err)
 {
 	const size_t count = view->rules.len;	/* It grows meanwhile */
@@ -564,10 +584,12 @@ static int walk_protected(struct view *view, struct err *err)
 			roots[n++] = view->rules.v[i].path;
 	}
 	qsort(roots, n, sizeof(*roots), path_compare_items);
+	look_for_linked(&w, 0);
 	r = walk_each(&w, roots, n, err);
 	if (r == 0 && left && view->linked.len > w.linked) {
 		w.again = true;
 		w.from = w.linked;
+		look_for_linked(&w, w.from);
 		w.linked = view->linked.len;
 		r = walk_each(&w, roots, n, err);
 	}
