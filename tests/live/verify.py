@@ -74,7 +74,8 @@ def no_traces(before):
 
 def tree(*roots):
     return {os.path.join(place, name) for root in roots
-            for place, dirs, files in os.walk(root) for name in dirs + files}
+            for place, dirs, files in os.walk(root) for name in dirs + files
+            if not is_record(place, name)}
 
 
 def critical_probes_pass(report):
