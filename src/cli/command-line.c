@@ -124,8 +124,9 @@ char verb_option_letter(const struct verb_option *flag)
  */
 static int parse_flag(struct call *call, char **argv, struct err *err)
 {
-	const char *name = argv[0] + 2;
-	const size_t n = argv[0][1] == '-' ? strcspn(name, "=") : 0;
+	const bool output = !strcmp(argv[0], "-o");
+	const char *name = output ? "output" : argv[0] + 2;
+	const size_t n = output || argv[0][1] == '-' ? strcspn(name, "=") : 0;
 	const char *value = n && name[n] ? name + n + 1 : NULL;
 	const struct verb_option *flag = flags;
 	bool next;

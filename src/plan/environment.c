@@ -357,6 +357,25 @@ static void put_no_retries(struct env *env)
 	}
 }
 
+/* For `cloche status` inside; profile srt has srt's variables alone */
+static void put_status(struct env *env, const struct policy *policy, enum tier tier,
+		       enum net_mode net)
+{
+	const size_t hosts = policy->lists[HOST_ALLOW].len;
+	auto_free char *text = NULL;
+
+	if (policy->profile == PROFILE_SRT)
+		return;
+	if (net == NET_FILTERED)
+		text = mem_printf("%s, %zu host%s", tier_name(tier), hosts,
+				  hosts == 1 ? "" : "s");
+	else
+		text = mem_printf("%s, %s", tier_name(tier), net == NET_NONE ?
+				  "no network" : net == NET_HOST ?
+				  "the host's network" : "egress jail");
+	put_name(env, "CLOCHE_SANDBOX", text);
+}
+
 char **env_build(const struct view *view, const struct plan_request *request,
 		 const char *tmpdir, enum net_mode net)
 {
@@ -369,6 +388,7 @@ char **env_build(const struct view *view, const struct plan_request *request,
 		put_home(&env, policy, caller);
 	put_name(&env, "PWD", start_name(view, caller));
 	put_name(&env, "SANDBOX_RUNTIME", "1");
+	put_status(&env, policy, request->tier, net);
 	if (tmpdir)
 		put_tmpdir(&env, tmpdir);
 	put_caches(&env, view, tmpdir);

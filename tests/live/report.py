@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/report.py - cloche report and cloche status"""
+
+import base64
+import hashlib
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+STORE = ".local/state/cloche/violations.jsonl"
+DATA = '<script type="application/json" id="data">'
+HOSTILE = [
+    "</script><script>alert(1)</script>", "<!--<script>", "<img src=x onerror=alert(1)>",
+    "a&amp;b", "\x1b]0;title\x07\x1b[31m", "\u202egnp.exe", "line\u2028end\u2029",
+    "a" * 4000,
+]
+
+
+def data_of(page):
+    """The text of the page's data"""
+    equal(page.count(DATA), 1)
+    return page.split(DATA)[1].split("</script>")[0]
+
+
+def refusal(target, **more):
+    return json.dumps({"v": 1, "time": "2026-01-31T12:34:56.789Z", "run": "R" + target,
+                       "command": target, "kind": "fs-write", "op": "openat", "exe": target,
+                       "target": target, "reason": target, "count": 2, **more}) + "\n"
+
+
+@test
+def the_page_has_runs_and_refusals(t):
+    t.shell(f"echo x > {t.away}/a; exit 4").ended(4)
+    t.inside("true", "second").ok()
+    page = t.run("report").ok().out
+    data = json.loads(data_of(page))
+    equal([(r["command"].split()[0], r["status"]) for r in data["runs"]],
+          [("sh", 4), ("true", 0)])
+    [v] = data["refusals"]
+    equal((v["target"], v["run"]), (t.away + "/a", data["runs"][0]["run"]))
+    contains(v["suggest"]["command"], "cloche policy allow write")
+    contains(data["tiers"]["landlock"][0]["promise"], "hidden")
+    # One run
+    r = t.run("report", data["runs"][1]["run"], "-o", "page.html").ok()
+    equal(r.out, "")
+    equal(os.stat("page.html").st_mode & 0o777, 0o600)
+    one = json.loads(data_of(t.read("page.html")))
+    equal((len(one["runs"]), one["refusals"]), (1, []))
+    contains(t.run("report", "NONE").ended(2).err, "no record of a run 'NONE'")
+    t.run("report", "--since", "soon").ended(2)
+    equal(len(json.loads(data_of(t.run("report", "--since", "1h").ok().out))["runs"]), 2)
+
+
+@test
+def the_page_needs_nothing_else(t):
+    page = t.run("report").ok().out
+    check(len(page) < 60 << 10, len(page))
+    check(not re.search(r"(src|href|url|import)\s*[=(]", page), "a reference")
+    lacks(page, "http://")
+    lacks(page, "https://")
+    lacks(page, "innerHTML")
+    [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    check(policy.startswith("default-src 'none'; "), policy)
+    lacks(policy, "unsafe")
+    for tag in "script", "style":
+        [text] = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.S)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        contains(policy, f"{tag}-src 'sha256-{digest}'")
+    # Nothing was made for it
+    check(not os.path.exists(os.path.join(t.home, ".local")))
+
+
+@test
+def hostile_names_stand_in_the_page_as_data(t):
+    t.write(os.path.join(t.home, STORE), "".join(map(refusal, HOSTILE)) +
+            '{"v":1,"torn\n{"v":8,"record":"run"}\n', 0o600)
+    text = data_of(t.run("report").ok().out)
+    for bad in "<", ">", "&", "\u2028", "\u2029", "\u202e", "\x1b":
+        lacks(text, bad)
+    equal([v["target"] for v in json.loads(text)["refusals"]], HOSTILE)
+
+
+@test
+def a_browser_shows_hostile_names_as_text(t):
+    browser = need("chromium")
+    t.write(os.path.join(t.home, STORE), "".join(map(refusal, HOSTILE)), 0o600)
+    t.run("report", "-o", "page.html").ok()
+    r = t.outside(browser, "--headless", "--no-sandbox", "--disable-gpu",
+                  "--disable-dev-shm-usage", f"--user-data-dir={t.away}/profile",
+                  "--dump-dom", f"file://{t.dir}/page.html").ok()
+    shown = r.out.split("<main>")[1].split("</main>")[0]
+    contains(shown, "8 refused, 16 times")	# The script ran
+    contains(shown, "&lt;img src=x onerror=alert(1)&gt;")
+    contains(shown, "\\u202egnp.exe")
+    contains(shown, "\\u001b]0;title")
+    lacks(shown, "<img")
+    lacks(shown, "<script")
+
+
+@test
+def status_says_where_it_is(t):
+    equal(t.run("status").ended(1).out, "not sandboxed\n")
+    equal(json.loads(t.run("status", "--json").ended(1).out),
+          {"version": 1, "sandboxed": False, "tier": None, "network": None})
+    # A variable alone is no sandbox
+    fake = {"SANDBOX_RUNTIME": "1", "CLOCHE_SANDBOX": "full, 3 hosts"}
+    equal(t.outside(CLOCHE, "status", env=fake).ended(1).out, "not sandboxed\n")
+    for options, text in (([], "full, 0 hosts"), (["--net", "none"], "full, no network"),
+                          (["--allow", "registry.example.org"], "full, 1 host")):
+        equal(t.inside(CLOCHE, "status", options=options).ok().out, f"sandboxed: {text}\n")
+    equal(json.loads(t.inside(CLOCHE, "status", "--json").ok().out),
+          {"version": 1, "sandboxed": True, "tier": "full", "network": "0 hosts"})
+    r = t.inside("env", "CLOCHE_SANDBOX=\x1b[31m, x", CLOCHE, "status").ok()
+    lacks(r.out, "\x1b")
+    t.run("status", "now").ended(2)
+
+
+main()
