@@ -153,6 +153,8 @@ static void add_paths(struct buf *out, const struct path_rules *rules)
 	for (size_t i = 0; i < rules->len; i++) {
 		const struct path_rule *rule = &rules->v[i];
 
+		if (rule->strength != RULE_USER)
+			continue;	/* Ours: the version stands for them */
 		buf_addf(out, "%s%c%s%c%d %d\n", rule->path, 0,
 			 rule->glob ? rule->text : "", 0, (int)rule->strength,
 			 (int)rule->place);
@@ -187,7 +189,7 @@ void policy_digest(const struct policy *policy, char ret[POLICY_DIGEST_SIZE])
 	unsigned char sum[SHA256_BYTES];
 	auto_buf struct buf text = { 0 };
 
-	buf_addf(&text, "cloche policy 1\nprofile %d\nnet %d\n",
+	buf_addf(&text, "cloche " CLOCHE_VERSION "\nprofile %d\nnet %d\n",
 		 (int)policy->profile, (int)policy->net);
 	for (size_t i = 0; i < PATH_LISTS; i++) {
 		buf_addf(&text, "paths %zu\n", i);

@@ -49,8 +49,9 @@ void run_record_to_json(const struct run_record *record, struct buf *out);
  */
 int run_record_from_json(const char *line, size_t n, struct run_record *ret);
 
-/* Equal if the rules are the same at the same paths, whichever files they came from. The
- * values of variables and the passwords of proxies do not go into it.
+/* Equal if the same version of cloche had the same rules of the user's, at the same paths,
+ * whichever files they came from; our own rules follow from the version. The values of
+ * variables and the passwords of proxies do not go into it.
  */
 void policy_digest(const struct policy *policy, char ret[POLICY_DIGEST_SIZE]);
 
