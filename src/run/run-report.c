@@ -20,6 +20,7 @@
 #include "run/exec-error.h"
 #include "run/options.h"
 #include "run/output.h"
+#include "run/policy-why.h"
 #include "run/resource-limits.h"
 #include "run/run.h"
 
@@ -143,6 +144,34 @@ static void report_variables(const struct run *run)
 			   buf_str(&others));
 }
 
+/* A command that failed and names a file of the host's /tmp got the sandbox's own
+ * /tmp instead, which no refusal reports: the file was just not there
+ */
+static void report_tmp(const struct run *run)
+{
+	struct policy *policy = run->decision.policy;
+
+	for (char *const *word = run->command; word && *word; word++) {
+		struct policy_why why;
+
+		if (strncmp(*word, "/tmp/", strlen("/tmp/")) ||
+		    access(*word, F_OK) < 0 ||
+		    policy_why_ask(policy, POLICY_WHY_READ, *word, &why, NULL) < 0)
+			continue;
+		if (!why.allowed && why.suggest) {
+			auto_buf struct buf safe = { 0 }, line = { 0 };
+
+			text_escape(&safe, *word);
+			buf_addf(&line, "            %s\n", why.suggest);
+			output_say(run->output, "/tmp is the sandbox's own: the host's %s is not in it",
+				   buf_str(&safe));
+			if (!strcmp(buf_str(&safe), *word))
+				output_print(run->output, line.p, line.len);
+		}
+		policy_why_done(&why);
+	}
+}
+
 /* Count the changes of --ephemeral, once no process can write there any more */
 static void report_changes(struct run *run)
 {
@@ -170,6 +199,8 @@ void run_report(struct run *run)
 			run_network_explain(run->network);
 		monitor_finish(run->monitor, run->status != 0);
 		report_variables(run);
+		if (run->status != 0 && !options_has(run->options, OPTION_QUIET))
+			report_tmp(run);
 	}
 	if (run->decision.plan->ephemeral)
 		report_changes(run);

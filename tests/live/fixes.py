@@ -7,6 +7,7 @@ import shlex
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -157,6 +158,22 @@ def git_pushes_to_a_directory(t):
     t.outside("git", "init", "-q").ok()
     t.outside(*run, "commit", "-q", "--allow-empty", "-m", "m").ok()
     mended(t, "git push -q ~/remote.git HEAD:main", "cloche policy allow write ")
+
+
+@test
+def a_file_of_the_hosts_tmp(t):
+    with tempfile.NamedTemporaryFile("w", dir="/tmp", prefix="cloche-test-") as file:
+        file.write("told")
+        file.flush()
+        line = "cloche policy allow read " + file.name
+        r = t.inside("cat", file.name)
+        check(r.code != 0, repr(r))
+        equal(lines(r), [line], repr(r))
+        contains(r.err, "/tmp is the sandbox's own")
+        equal(t.inside("test", "!", "-e", file.name).ok().err, "")
+        lacks(t.inside("cat", file.name + "-none").err, "cloche:")
+        paste(t, line).ok()
+        equal(t.inside("cat", file.name).ok().out, "told")
 
 
 @test
