@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* learn/marker.c - files that show which tools a project uses, and what they name */
+
+#include "learn/marker.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "policy/gitconfig.h"
+
+/* No row has the name of a registry: the project or the tool names it */
+static const struct marker markers[] = {
+	{ "package.json", TOOL_NPM, MARKER_PACKAGE_JSON, MARKER_FILE_MAX },
+	{ "package-lock.json", TOOL_NPM, MARKER_KEYS, MARKER_LOCK_MAX, "resolved" },
+	{ "npm-shrinkwrap.json", TOOL_NPM, MARKER_KEYS, MARKER_LOCK_MAX, "resolved" },
+	{ "yarn.lock", TOOL_NPM, MARKER_KEYS, MARKER_LOCK_MAX, "resolved" },
+	{ "pnpm-lock.yaml", TOOL_NPM, MARKER_KEYS, MARKER_LOCK_MAX, "tarball" },
+	{ ".npmrc", TOOL_NPM, MARKER_KEYS, MARKER_FILE_MAX, "registry",
+	  NULL, "registry" },
+	{ ".yarnrc.yml", TOOL_NPM, MARKER_KEYS, MARKER_FILE_MAX,
+	  "npmRegistryServer", NULL, "npmRegistryServer" },
+	{ "requirements*.txt", TOOL_PIP, MARKER_REQUIREMENTS, MARKER_FILE_MAX },
+	{ "pyproject.toml", TOOL_PIP, MARKER_KEYS, MARKER_FILE_MAX,
+	  "url index-url extra-index-url",
+	  "tool.poetry.source tool.uv.index tool.pdm.source tool.uv tool.uv.pip",
+	  "index-url" },
+	{ "pyproject.toml", TOOL_PIP, MARKER_KEYS, MARKER_FILE_MAX, "git @" },
+	{ "Pipfile", TOOL_PIP, MARKER_KEYS, MARKER_FILE_MAX, "url git", NULL, "url" },
+	{ "poetry.lock", TOOL_PIP, MARKER_KEYS, MARKER_LOCK_MAX, "url",
+	  "package.source" },
+	{ "uv.lock", TOOL_PIP, MARKER_KEYS, MARKER_LOCK_MAX, "url registry git" },
+	{ "setup.py", TOOL_PIP, MARKER_PRESENT },
+	{ "setup.cfg", TOOL_PIP, MARKER_PRESENT },
+	{ "go.mod", TOOL_GO, MARKER_GO_MOD, MARKER_FILE_MAX },
+	{ "Cargo.toml", TOOL_CARGO, MARKER_KEYS, MARKER_FILE_MAX,
+	  "git registry-index" },
+	{ ".cargo/config.toml", TOOL_CARGO, MARKER_KEYS, MARKER_FILE_MAX,
+	  "registry index", "source.* registries.*", "registry" },
+	{ "Gemfile", TOOL_BUNDLER, MARKER_KEYS, MARKER_FILE_MAX, "source git",
+	  NULL, "source" },
+	{ "gems.rb", TOOL_BUNDLER, MARKER_KEYS, MARKER_FILE_MAX, "source git",
+	  NULL, "source" },
+	{ "Gemfile.lock", TOOL_BUNDLER, MARKER_KEYS, MARKER_LOCK_MAX, "remote" },
+	{ "pom.xml", TOOL_MAVEN, MARKER_XML, MARKER_FILE_MAX, "url",
+	  "repository pluginRepository" },
+	{ "maven-wrapper.properties", TOOL_MAVEN, MARKER_KEYS, MARKER_FILE_MAX,
+	  "distributionUrl wrapperUrl" },
+	{ "build.gradle*", TOOL_GRADLE, MARKER_KEYS, MARKER_FILE_MAX, "url",
+	  NULL, "url" },
+	{ "settings.gradle*", TOOL_GRADLE, MARKER_KEYS, MARKER_FILE_MAX, "url",
+	  NULL, "url" },
+	{ "gradle-wrapper.properties", TOOL_GRADLE, MARKER_KEYS, MARKER_FILE_MAX,
+	  "distributionUrl" },
+	{ "composer.json", TOOL_COMPOSER, MARKER_COMPOSER_JSON, MARKER_FILE_MAX },
+	{ "composer.lock", TOOL_COMPOSER, MARKER_COMPOSER_LOCK, MARKER_FILE_MAX },
+	{ "Dockerfile*", TOOL_DOCKER, MARKER_PRESENT },
+	{ "Containerfile*", TOOL_DOCKER, MARKER_PRESENT },
+	{ ".gitmodules", TOOL_GIT, MARKER_GIT_CONFIG, MARKER_FILE_MAX },
+};
+
+static const char *const tool_names[] = {
+	[TOOL_NPM] = "npm", [TOOL_PIP] = "pip", [TOOL_GO] = "go",
+	[TOOL_CARGO] = "cargo", [TOOL_BUNDLER] = "gem", [TOOL_MAVEN] = "mvn",
+	[TOOL_GRADLE] = "gradle", [TOOL_COMPOSER] = "composer",
+	[TOOL_DOCKER] = "docker", [TOOL_GIT] = "git",
+};
+
+const char *tool_name(enum tool tool)
+{
+	return tool_names[tool];
+}
+
+/* The last component of @path, or the last two */
+static const char *tail(const char *path, bool two)
+{
+	const char *last = strrchr(path, '/');
+
+	while (two && last && last > path && last[-1] != '/')
+		last--;
+	return !last ? path : two ? last : last + 1;
+}
+
+const struct marker *marker_find(const char *path, const struct marker *previous)
+{
+	const struct marker *row = previous ? previous + 1 : markers;
+
+	for (; row < markers + ARRAY_SIZE(markers); row++) {
+		if (!fnmatch(row->name, tail(path, strchr(row->name, '/')), 0))
+			return row;
+	}
+	return NULL;
+}
+
+bool marker_is_in(const char *directory)
+{
+	return !strcmp(directory, ".cargo") || !strcmp(directory, ".mvn");
+}
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
+}
+
+/* True if @n bytes of @text are one of @words; or, with @glob, match one */
+static bool is_named_in(const char *words, const char *text, size_t n, bool glob)
+{
+	auto_free char *word = NULL, *copy = mem_strndup(text, n);
+	const char *at = words;
+
+	if (!glob)
+		return *copy && strcmp(words, "*") != 0 && text_has_word(words, copy);
+	while (*at) {
+		const size_t len = strcspn(at, " ");
+
+		free(word);
+		word = mem_strndup(at, len);
+		if (!fnmatch(word, copy, 0))
+			return true;
+		at += len + strspn(at + len, " ");
+	}
+	return false;
+}
+
+/* Hand on @n bytes, without the backslashes that formats put before ":" and "/" */
+static void emit(enum marker_what what, const char *text, size_t n, marker_fn fn,
+		 void *arg)
+{
+	char value[MARKER_VALUE_MAX];
+	size_t len = 0;
+
+	if (n > sizeof(value))	/* Its host could be cut short: it is no address at all */
+		n = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (text[i] != '\\' && text[i])
+			value[len++] = text[i];
+	}
+	fn(arg, what, value, len);
+}
+
+static bool has_scheme(const char *text, size_t n)
+{
+	return memmem(text, n, "://", 3) || memmem(text, n, "\\://", 4) ||
+	       memmem(text, n, ":\\/\\/", 5);
+}
+
+static size_t skip(const char *text, size_t at, size_t n, const char *set)
+{
+	while (at < n && text[at] && strchr(set, text[at]))
+		at++;
+	return at;
+}
+
+/* How long the value at @text is, which ends at a blank, a quote or a bracket */
+static size_t value_length(const char *text, size_t n)
+{
+	size_t len = 0;
+
+	while (len < n && (unsigned char)text[len] > ' ' &&
+	       !strchr("\"'<>(),;]}", text[len]))
+		len++;
+	return len;
+}
+
+/* A key ends at @at: the value behind it */
+static void scan_value(const char *line, size_t at, size_t n, bool main,
+		       marker_fn fn, void *arg)
+{
+	static const char uri[] = "uri(";
+	size_t len;
+
+	at = skip(line, at, n, "\"' \t");
+	at = skip(line, at, n, ":=>(");
+	at = skip(line, at, n, " \t");
+	if (n - at > strlen(uri) && !strncmp(line + at, uri, strlen(uri)))
+		at += strlen(uri);
+	at = skip(line, at, n, "\"'([ \t");
+	len = value_length(line + at, n - at);
+	if (len && (main || has_scheme(line + at, len)))
+		emit(main ? MARKER_REGISTRY : MARKER_URL, line + at, len, fn, arg);
+}
+
+static void scan_line(const struct marker *m, const char *line, size_t n,
+		      marker_fn fn, void *arg)
+{
+	size_t at = 0;
+
+	while (at < n) {
+		const size_t start = at;
+
+		while (at < n && is_name_char(line[at]))
+			at++;
+		if (at == start) {
+			const bool apart = line[at] == '@' && at && line[at - 1] == ' ' &&
+					   at + 1 < n && line[at + 1] == ' ';
+
+			at++;
+			if (apart && is_named_in(m->keys, "@", 1, false))
+				scan_value(line, at, n, false, fn, arg);
+			continue;
+		}
+		if (is_named_in(m->keys, line + start, at - start, false))
+			scan_value(line, at, n, m->main_key &&
+				strlen(m->main_key) == at - start &&
+				!memcmp(m->main_key, line + start, at - start) &&
+				/* "@scope:registry" is beside the main one */
+				start == skip(line, 0, n, " \t"), fn, arg);
+	}
+}
+
+static bool is_comment(const char *line, size_t n)
+{
+	const size_t at = skip(line, 0, n, " \t");
+
+	return at < n && (line[at] == '#' || line[at] == ';' ||
+			  (n - at > 1 && line[at] == '/' && line[at + 1] == '/'));
+}
+
+/* True if the section that @line opens counts */
+static bool is_wanted_section(const struct marker *m, const char *line, size_t n)
+{
+	const size_t start = skip(line, 0, n, "[ \t");
+	const char *end = memchr(line + start, ']', n - start);
+
+	return !m->sections ||
+	       (end && is_named_in(m->sections, line + start,
+				 (size_t)(end - line) - start, true));
+}
+
+typedef void (*line_fn)(const struct marker *m, const char *line, size_t n,
+			marker_fn fn, void *arg);
+
+static size_t line_length(const char *text, size_t n)
+{
+	const char *end = memchr(text, '\n', n);
+
+	return end ? (size_t)(end - text) : n;
+}
+
+static void scan_keys(const struct marker *m, const char *text, size_t n,
+		      marker_fn fn, void *arg)
+{
+	bool wanted = !m->sections;
+
+	while (n) {
+		const size_t len = line_length(text, n);
+
+		if (len && *text == '[')
+			wanted = is_wanted_section(m, text, len);
+		else if (wanted && !is_comment(text, len))
+			scan_line(m, text, len, fn, arg);
+		text += len;
+		n -= len;
+		text += n > 0;
+		n -= n > 0;
+	}
+}
+
+static bool starts(const char *text, size_t n, const char *with)
+{
+	return n >= strlen(with) && !memcmp(text, with, strlen(with));
+}
+
+static void requirement(const struct marker *m, const char *line, size_t n,
+			marker_fn fn, void *arg)
+{
+	size_t at = skip(line, 0, n, " \t");
+	const bool main = starts(line + at, n - at, "-i ") ||
+			  starts(line + at, n - at, "--index-url");
+
+	(void)m;
+	while (at < n) {
+		size_t len;
+
+		at = skip(line, at, n, " \t=,;\"'()<>]}\r");
+		len = value_length(line + at, n - at);
+		if (!len) {
+			at++;
+			continue;
+		}
+		if (line[at] == '#')	/* The rest is a comment */
+			return;
+		if (has_scheme(line + at, len)) {
+			const char *equal = memchr(line + at, '=', len);
+			const size_t option = equal && line[at] == '-' ?
+					      (size_t)(equal - line) + 1 - at : 0;
+
+			emit(main ? MARKER_REGISTRY : MARKER_URL,
+			     line + at + option, len - option, fn, arg);
+		}
+		at += len;
+	}
+}
+
+/* "require example.org/a v1", alone or in a block */
+static void go_module(const struct marker *m, const char *line, size_t n,
+		      marker_fn fn, void *arg)
+{
+	size_t at = skip(line, 0, n, " \t"), len;
+
+	(void)m;
+	if (starts(line + at, n - at, "require "))
+		at = skip(line, at + strlen("require "), n, " \t(");
+	len = value_length(line + at, n - at);
+	if (len && memchr(line + at, '.', len) && memchr(line + at, '/', len) &&
+	    starts(line + at + len, n - at - len, " v"))
+		emit(MARKER_MODULE, line + at, len, fn, arg);
+}
+
+static void each_line(const struct marker *m, const char *text, size_t n,
+		      line_fn line, marker_fn fn, void *arg)
+{
+	while (n) {
+		const size_t len = line_length(text, n);
+
+		if (!is_comment(text, len))
+			line(m, text, len, fn, arg);
+		text += len;
+		n -= len;
+		text += n > 0;
+		n -= n > 0;
+	}
+}
+
+struct git_scan {
+	marker_fn fn;
+	void *arg;
+};
+
+static void git_setting(void *arg, const char *key, const char *value)
+{
+	const struct git_scan *scan = arg;
+	const size_t n = strlen(value);
+
+	if (fnmatch("submodule.*.url", key, 0) && fnmatch("remote.*.url", key, 0))
+		return;
+	/* A path, or relative to the remote that is known already */
+	if (!n || *value == '.' || *value == '/' || !strchr(value, ':'))
+		return;
+	if (strncmp(value, "file:", 5) != 0)
+		emit(MARKER_URL, value, n, scan->fn, scan->arg);
+}
+
+static void scan_git(const char *text, size_t n, marker_fn fn, void *arg)
+{
+	struct git_scan scan = { fn, arg };
+
+	if (gitconfig_each(text, n, git_setting, &scan) < 0)
+		fn(arg, MARKER_BAD, "", 0);
+}
+
+/* Elements, without the tree: inside one of @m->sections, the text of @m->keys */
+static void scan_xml(const struct marker *m, const char *text, size_t n,
+		     marker_fn fn, void *arg)
+{
+	unsigned int depth = 0;
+	size_t at = 0;
+
+	while (at < n) {
+		const char *open = memchr(text + at, '<', n - at);
+		size_t len, value;
+		bool ends;
+
+		if (!open)
+			return;
+		at = (size_t)(open - text) + 1;
+		if (starts(text + at, n - at, "!--")) {
+			const char *end = memmem(text + at, n - at, "-->", 3);
+
+			at = end ? (size_t)(end - text) + 3 : n;
+			continue;
+		}
+		ends = at < n && text[at] == '/';
+		at += ends;
+		for (len = 0; at + len < n && is_name_char(text[at + len]); len++)
+			;
+		if (is_named_in(m->sections, text + at, len, false)) {
+			if (!ends)
+				depth++;
+			else if (depth)
+				depth--;
+		}
+		value = at + len;
+		if (depth && !ends && value < n && text[value] == '>' &&
+		    is_named_in(m->keys, text + at, len, false)) {
+			value = skip(text, value + 1, n, " \t\r\n");
+			len = value_length(text + value, n - value);
+			if (len)
+				emit(MARKER_URL, text + value, len, fn, arg);
+			at = value;
+		}
+	}
+}
+
+static void emit_text(enum marker_what what, const json_t *value, marker_fn fn,
+		      void *arg)
+{
+	const char *text = json_string_value(value);
+
+	if (text && has_scheme(text, strlen(text)) &&
+	    strncmp(text, "file:", 5) != 0)
+		emit(what, text, strlen(text), fn, arg);
+}
+
+static void package_json(const json_t *root, marker_fn fn, void *arg)
+{
+	static const char *const lists[] = {
+		"dependencies", "devDependencies", "optionalDependencies",
+	};
+	const char *name;
+	json_t *value;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		json_object_foreach(json_object_get(root, lists[i]), name, value) {
+			const char *slash = strchr(name, '/');
+
+			if (*name == '@' && slash)
+				emit(MARKER_SCOPE, name, (size_t)(slash - name),
+				     fn, arg);
+			emit_text(MARKER_URL, value, fn, arg);
+		}
+	}
+}
+
+static void composer_json(const json_t *root, marker_fn fn, void *arg)
+{
+	json_t *list = json_object_get(root, "repositories"), *entry;
+	const char *name;
+	size_t i;
+
+	json_array_foreach(list, i, entry)
+		emit_text(MARKER_URL, json_object_get(entry, "url"), fn, arg);
+	json_object_foreach(list, name, entry)
+		emit_text(MARKER_URL, json_object_get(entry, "url"), fn, arg);
+}
+
+static void composer_lock(const json_t *root, marker_fn fn, void *arg)
+{
+	static const char *const lists[] = { "packages", "packages-dev" };
+	const json_t *entry;
+	size_t n;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		json_array_foreach(json_object_get(root, lists[i]), n, entry)
+			emit_text(MARKER_URL, json_object_get(
+				json_object_get(entry, "dist"), "url"), fn, arg);
+	}
+}
+
+static void scan_json(const struct marker *m, const char *text, size_t n,
+		      marker_fn fn, void *arg)
+{
+	json_t *root = json_parse(text, n, m->name, NULL);
+
+	if (!json_is_object(root))
+		fn(arg, MARKER_BAD, "", 0);
+	else if (m->form == MARKER_PACKAGE_JSON)
+		package_json(root, fn, arg);
+	else if (m->form == MARKER_COMPOSER_JSON)
+		composer_json(root, fn, arg);
+	else
+		composer_lock(root, fn, arg);
+	json_decref(root);
+}
+
+void marker_scan(const struct marker *m, const char *text, size_t n, marker_fn fn,
+		 void *arg)
+{
+	switch (m->form) {
+	case MARKER_PRESENT:
+		break;
+	case MARKER_KEYS:
+		scan_keys(m, text, n, fn, arg);
+		break;
+	case MARKER_REQUIREMENTS:
+		each_line(m, text, n, requirement, fn, arg);
+		break;
+	case MARKER_GO_MOD:
+		each_line(m, text, n, go_module, fn, arg);
+		break;
+	case MARKER_GIT_CONFIG:
+		scan_git(text, n, fn, arg);
+		break;
+	case MARKER_XML:
+		scan_xml(m, text, n, fn, arg);
+		break;
+	case MARKER_PACKAGE_JSON:
+	case MARKER_COMPOSER_JSON:
+	case MARKER_COMPOSER_LOCK:
+		scan_json(m, text, n, fn, arg);
+		break;
+	}
+}

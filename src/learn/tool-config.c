@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * learn/tool-config.c - registries, from the tools' own configuration
+ *
+ * No registry's name is written here: a company's mirror is found where the tool would
+ * find it, and where the tool is not installed there is nothing to say. A tool is
+ * asked in the root directory, so that it reads nothing of a stranger's project, and
+ * never started from inside of the project, whatever PATH says.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "learn/proposal.h"
+
+enum {
+	ANSWER_MAX = 256 << 10,		/* Bytes that a tool may print */
+	ANSWER_MS = 30000,		/* How long it may take */
+	INDEXES_MAX = 64,		/* Of cargo's registries */
+};
+
+/**
+ * struct question - What to ask, and about which project
+ */
+struct question {
+	struct proposal *p;
+	const char *root, *home;
+};
+
+/* The program @name in PATH, or NULL: what lies in the project is not the user's, nor
+ * is what a relative entry finds there. The caller frees.
+ */
+static char *find_program(const char *name, const char *root)
+{
+	const char *path = getenv("PATH");
+
+	while (path && *path) {
+		const size_t n = strcspn(path, ":");
+		auto_free char *dir = mem_strndup(path, n);
+		auto_free char *file = path_join(dir, name);
+		auto_free char *real_dir = *dir == '/' ? realpath(dir, NULL) : NULL;
+		auto_free char *real = real_dir ? realpath(file, NULL) : NULL;
+		struct stat st;
+
+		if (real && !path_is_within(root, real) &&
+		    !path_is_within(root, real_dir) && stat(real, &st) == 0 &&
+		    S_ISREG(st.st_mode) && access(real, X_OK) == 0)
+			return take_ptr(file);
+		path += n;
+		path += *path == ':';
+	}
+	return NULL;
+}
+
+static void run_child(const char *file, const char *const *argv, int out)
+{
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	(void)setsid();
+	if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(null, 2) < 0 ||
+	    chdir("/") < 0)
+		_exit(127);
+	setenv("PWD", "/", 1);
+	setenv("COLUMNS", "1000", 1);		/* pip's help would break an address */
+	setenv("GOTOOLCHAIN", "local", 1);	/* Fetch no other go */
+	setenv("GOWORK", "off", 1);
+	setenv("NO_COLOR", "1", 1);
+	(void)execv(file, (char *const *)(size_t)argv);
+	_exit(127);
+}
+
+static long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Read until the end, ANSWER_MAX or ANSWER_MS. 0, or a negative errno. */
+static int read_answer(int fd, struct buf *out)
+{
+	const long end = now_ms() + ANSWER_MS;
+
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		const long left = end - now_ms();
+		char part[4096];
+		ssize_t n;
+
+		if (left <= 0 || poll(&p, 1, (int)left) == 0)
+			return -ETIMEDOUT;
+		n = read(fd, part, sizeof(part));
+		if (n == 0)
+			return 0;
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+		if (n > 0 && out->len + (size_t)n > ANSWER_MAX)
+			return -EFBIG;
+		if (n > 0)
+			buf_add(out, part, (size_t)n);
+	}
+}
+
+/* What @argv prints, for the tool in its first word: 0; -ENOENT if it is not there,
+ * with a note; or another negative errno, with a note
+ */
+static int ask(const struct question *q, enum tool tool, const char *const *argv,
+	       struct buf *out)
+{
+	auto_free char *file = find_program(argv[0], q->root);
+	int pipes[2], status = 0, r;
+	pid_t pid;
+
+	if (!file)
+		return -ENOENT;
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return -errno;
+	pid = fork();
+	if (!pid)
+		run_child(file, argv, pipes[1]);
+	(void)close(pipes[1]);
+	r = pid < 0 ? -EAGAIN : read_answer(pipes[0], out);
+	(void)close(pipes[0]);
+	if (pid > 0) {
+		if (r < 0)
+			(void)kill(-pid, SIGKILL);
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (r == 0 && (!WIFEXITED(status) || WEXITSTATUS(status)))
+		r = -EIO;
+	if (r < 0)
+		proposal_note(q->p, "%s: '%s %s' failed (%s); nothing was written for it",
+			      tool_name(tool), argv[0], argv[1], strerror(-r));
+	return r;
+}
+
+static void note_missing(const struct question *q, enum tool tool,
+			 const char *what)
+{
+	proposal_note(q->p, "%s: %s is not installed, so %s is not known; nothing was written for it",
+		      q->p->used[tool], tool_name(tool), what);
+}
+
+/* Read a file of the user's, which may be missing */
+static bool read_own(const char *dir, const char *name, struct buf *out)
+{
+	auto_free char *file = dir ? path_join(dir, name) : NULL;
+
+	return file && fs_read(AT_FDCWD, file, MARKER_FILE_MAX, out, NULL) == 0;
+}
+
+static size_t first_line(const struct buf *b)
+{
+	return strcspn(buf_str(b), "\r\n");
+}
+
+/* "@scope:registry=URL" of the user's, for scopes that the project uses */
+static void ask_npm_scopes(const struct question *q)
+{
+	auto_buf struct buf text = { 0 };
+	const char *line;
+
+	if (!read_own(q->home, ".npmrc", &text))
+		return;
+	for (line = buf_str(&text); *line; line += strspn(line, "\r\n")) {
+		const size_t n = strcspn(line, "\r\n");
+
+		for (size_t i = 0; i < q->p->scopes.len; i++) {
+			auto_free char *key = mem_printf("%s:registry",
+							 q->p->scopes.v[i]);
+			const size_t len = strlen(key);
+			size_t at = len;
+
+			if (n <= len || strncmp(line, key, len) != 0)
+				continue;
+			at += strspn(line + at, " \t=\"");
+			if (at < n)
+				proposal_add(q->p, TOOL_NPM, line + at,
+					     at + strcspn(line + at, " \"\r\n") - at,
+					     "a scope in ~/.npmrc", true);
+		}
+		line += n;
+	}
+}
+
+static void ask_npm(const struct question *q)
+{
+	static const char *const argv[] = { "npm", "config", "get", "registry", NULL };
+	auto_buf struct buf out = { 0 };
+	int r;
+
+	ask_npm_scopes(q);
+	r = ask(q, TOOL_NPM, argv, &out);
+	if (r == 0 && q->p->settled[TOOL_NPM])
+		proposal_vouch(q->p, buf_str(&out), first_line(&out));
+	else if (r == 0)
+		proposal_add(q->p, TOOL_NPM, buf_str(&out), first_line(&out),
+			     "npm config get registry", true);
+	else if (r == -ENOENT && !q->p->settled[TOOL_NPM])
+		note_missing(q, TOOL_NPM, "its registry");
+}
+
+/* pip prints its defaults, configured or not, with the help of install */
+static void ask_pip(const struct question *q)
+{
+	static const char mark[] = "(default";
+	const char *argv[] = { "pip3", "install", "--help", NULL };
+	auto_buf struct buf out = { 0 };
+	const char *at;
+	size_t n;
+	int r = ask(q, TOOL_PIP, argv, &out);
+
+	if (r == -ENOENT) {
+		argv[0] = "pip";
+		r = ask(q, TOOL_PIP, argv, &out);
+	}
+	if (r == -ENOENT && !q->p->settled[TOOL_PIP])
+		note_missing(q, TOOL_PIP, "its index");
+	at = r == 0 ? strstr(buf_str(&out), "--index-url") : NULL;
+	at = at ? strstr(at, mark) : NULL;
+	if (!at)
+		return;
+	at += strlen(mark);
+	at += strspn(at, " \r\n\t");
+	n = strcspn(at, ") \r\n\t");
+	if (q->p->settled[TOOL_PIP]) {
+		proposal_vouch(q->p, at, n);
+		return;
+	}
+	proposal_add(q->p, TOOL_PIP, at, n, "index-url of pip", true);
+	proposal_note(q->p, "pip: an index may keep its files on another host, which pip's configuration does not name; a refusal will");
+}
+
+/* The host that serves a module without a proxy: the first element of its path */
+static void add_module(const struct question *q, const char *module)
+{
+	auto_free char *url = mem_printf("https://%.*s/",
+					 (int)strcspn(module, "/"), module);
+
+	proposal_add(q->p, TOOL_GO, url, strlen(url), "a module that go fetches directly",
+		     false);
+}
+
+/* True if one of @patterns, as GOPRIVATE has them, covers @module or a prefix of it */
+static bool is_private(const char *patterns, const char *module)
+{
+	while (*patterns) {
+		const size_t n = strcspn(patterns, ",");
+		auto_free char *pattern = mem_strndup(patterns, n);
+		auto_free char *prefix = mem_strdup(module);
+		size_t slashes = 0;
+		char *end = prefix;
+
+		for (const char *c = pattern; *c; c++)
+			slashes += *c == '/';
+		for (; *end; end++) {
+			if (*end == '/' && !slashes--)
+				break;
+		}
+		*end = '\0';
+		if (*pattern && !fnmatch(pattern, prefix, FNM_PATHNAME))
+			return true;
+		patterns += n;
+		patterns += *patterns == ',';
+	}
+	return false;
+}
+
+static void add_proxies(const struct question *q, const char *list)
+{
+	while (*list) {
+		const size_t n = strcspn(list, ",|");
+
+		if (memmem(list, n, "://", 3) && strncmp(list, "file:", 5) != 0)
+			proposal_add(q->p, TOOL_GO, list, n, "GOPROXY of go env", true);
+		list += n;
+		list += *list != '\0';
+	}
+}
+
+static void ask_go(const struct question *q)
+{
+	static const char *const argv[] = {
+		"go", "env", "GOPROXY", "GOSUMDB", "GOPRIVATE", NULL,
+	};
+	auto_buf struct buf out = { 0 };
+	char *values[3] = { NULL };
+	const int r = ask(q, TOOL_GO, argv, &out);
+	char *rest = out.p;
+	bool direct;
+
+	if (r == -ENOENT)
+		note_missing(q, TOOL_GO, "its proxy");
+	for (size_t i = 0; r == 0 && rest && i < ARRAY_SIZE(values); i++)
+		values[i] = strsep(&rest, "\n");
+	if (r < 0 || !values[0] || !values[1] || !values[2])
+		return;
+	add_proxies(q, values[0]);
+	if (*values[1] && strcmp(values[1], "off") != 0 && !strchr(values[1], ' ')) {
+		auto_free char *url = mem_printf("https://%.*s/",
+			(int)strcspn(values[1], "+"), values[1]);
+
+		proposal_add(q->p, TOOL_GO, url, strlen(url), "GOSUMDB of go env", true);
+	}
+	direct = !strncmp(values[0], "direct", 6);
+	for (size_t i = 0; i < q->p->modules.len; i++) {
+		if (direct || is_private(values[2], q->p->modules.v[i]))
+			add_module(q, q->p->modules.v[i]);
+	}
+}
+
+/* What cargo keeps of a registry that it has used: HOST-HASH/config.json says where
+ * its files are. True if @name is one.
+ */
+static bool add_index(const struct question *q, const char *dir, const char *name,
+		      bool add)
+{
+	auto_free char *index = path_join(dir, name);
+	auto_buf struct buf text = { 0 };
+	const char *end = strrchr(name, '-');
+	json_t *root;
+	const char *dl;
+
+	if (!end || end == name || !read_own(index, "config.json", &text))
+		return false;
+	root = json_parse(buf_str(&text), text.len, name, NULL);
+	dl = json_string_value(json_object_get(root, "dl"));
+	if (dl && add) {
+		auto_free char *url = mem_printf("https://%.*s/", (int)(end - name),
+						 name);
+
+		proposal_add(q->p, TOOL_CARGO, url, strlen(url),
+			     "the index that cargo has used before", true);
+		proposal_add(q->p, TOOL_CARGO, dl, strlen(dl),
+			     "the files of that index", true);
+	}
+	json_decref(root);
+	return dl != NULL;
+}
+
+static void ask_cargo_indexes(const struct question *q, const char *cargo)
+{
+	auto_free char *path = path_join(cargo, "registry/index");
+	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_dir struct dir dir = dir_of(fd);
+	auto_free char *only = NULL;
+	struct dir_entry e;
+	unsigned int count = 0, seen = 0;
+
+	while (fd >= 0 && seen++ < INDEXES_MAX && dir_next(&dir, &e) > 0) {
+		if (!add_index(q, path, e.name, false))
+			continue;
+		count++;
+		free(only);
+		only = mem_strdup(e.name);
+	}
+	if (count == 1)
+		(void)add_index(q, path, only, true);
+	else
+		proposal_note(q->p, "%s: cargo's default registry is not in its configuration, and cargo has used %s; nothing was written for it",
+			      q->p->used[TOOL_CARGO], count ? "several" : "none yet");
+}
+
+static void ask_cargo(const struct question *q)
+{
+	const struct marker *m = marker_find(".cargo/config.toml", NULL);
+	const char *variable = getenv("CARGO_HOME");
+	auto_free char *cargo = variable && *variable == '/' ? mem_strdup(variable) :
+				q->home ? path_join(q->home, ".cargo") : NULL;
+	auto_buf struct buf text = { 0 };
+
+	if (read_own(cargo, "config.toml", &text))
+		proposal_read(q->p, m, "cargo's config.toml", buf_str(&text), text.len,
+			      true);
+	if (cargo && !q->p->settled[TOOL_CARGO])
+		ask_cargo_indexes(q, cargo);
+}
+
+/* Each address in what a tool printed */
+static void take_urls(const struct question *q, enum tool tool,
+		      const struct buf *out, const char *where)
+{
+	const char *at = buf_str(out);
+
+	while (*at) {
+		const size_t n = strcspn(at, " \t\r\n\"',");
+
+		if (memmem(at, n, "://", 3)) {
+			if (q->p->settled[tool])
+				proposal_vouch(q->p, at, n);
+			else
+				proposal_add(q->p, tool, at, n, where, true);
+		}
+		at += n;
+		at += *at != '\0';
+	}
+}
+
+static void ask_gem(const struct question *q)
+{
+	static const char *const argv[] = { "gem", "sources", "--list", NULL };
+	auto_buf struct buf out = { 0 };
+	const int r = ask(q, TOOL_BUNDLER, argv, &out);
+
+	if (r == 0)
+		take_urls(q, TOOL_BUNDLER, &out, "gem sources");
+	else if (r == -ENOENT && !q->p->settled[TOOL_BUNDLER])
+		note_missing(q, TOOL_BUNDLER, "its source");
+}
+
+static void ask_composer(const struct question *q)
+{
+	static const char *const argv[] = {
+		"composer", "config", "--global", "repositories", NULL,
+	};
+	auto_buf struct buf out = { 0 };
+	const int r = ask(q, TOOL_COMPOSER, argv, &out);
+	char *to = out.p;
+
+	for (const char *from = out.p; from && *from; from++) {
+		if (*from != '\\')	/* JSON, as PHP writes it: https:\/\/ */
+			*to++ = *from;
+	}
+	if (to)
+		*to = '\0';
+	if (r == 0)
+		take_urls(q, TOOL_COMPOSER, &out, "composer config repositories");
+	else if (r == -ENOENT)
+		note_missing(q, TOOL_COMPOSER, "its repository");
+}
+
+static void ask_maven(const struct question *q)
+{
+	static const struct marker mirrors = {
+		"settings.xml", TOOL_MAVEN, MARKER_XML, MARKER_FILE_MAX, "url",
+		"mirror repository pluginRepository",
+	};
+	const size_t before = q->p->hosts.len;
+	auto_buf struct buf text = { 0 };
+
+	if (read_own(q->home, ".m2/settings.xml", &text))
+		proposal_read(q->p, &mirrors, "~/.m2/settings.xml", buf_str(&text),
+			      text.len, true);
+	if (q->p->hosts.len == before)
+		proposal_note(q->p, "%s: Maven's default repository is not in its configuration; nothing was written for it",
+			      q->p->used[TOOL_MAVEN]);
+}
+
+static void ask_gradle(const struct question *q)
+{
+	if (!q->p->settled[TOOL_GRADLE])
+		proposal_note(q->p, "%s: Gradle's repositories are not in its configuration; nothing was written for it",
+			      q->p->used[TOOL_GRADLE]);
+}
+
+static void ask_docker(const struct question *q)
+{
+	proposal_note(q->p, "%s: images are built by a daemon outside of the sandbox, which needs no rule",
+		      q->p->used[TOOL_DOCKER]);
+}
+
+void proposal_ask_tools(struct proposal *p, const char *root, const char *home)
+{
+	static void (*const asks[TOOL_COUNT])(const struct question *q) = {
+		[TOOL_NPM] = ask_npm, [TOOL_PIP] = ask_pip, [TOOL_GO] = ask_go,
+		[TOOL_CARGO] = ask_cargo, [TOOL_BUNDLER] = ask_gem,
+		[TOOL_MAVEN] = ask_maven, [TOOL_GRADLE] = ask_gradle,
+		[TOOL_COMPOSER] = ask_composer, [TOOL_DOCKER] = ask_docker,
+	};
+	const struct question question = { p, root, home };
+
+	for (size_t i = 0; i < TOOL_COUNT; i++) {
+		if (p->used[i] && asks[i])
+			asks[i](&question);
+	}
+}
