@@ -13,6 +13,7 @@
 /* The text of @fmt, and @more behind it. Messages quote names that a stranger
  * chose: no byte may move the cursor.
  */
+__attribute__((format(printf, 4, 0)))
 static int set_message(struct err *err, int code, const char *more,
 		       const char *fmt, va_list ap)
 {

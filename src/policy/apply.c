@@ -316,7 +316,7 @@ static int add_value(const struct apply *apply, const struct entry *e,
 	case TYPE_TLS:
 		if ((r = add_authorities(apply, e, why)) < 0)
 			return r;
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case TYPE_FLAG:
 		policy_set_flag(policy, (enum policy_flag)row->slot, v->number,
 				entry_origin(e));
