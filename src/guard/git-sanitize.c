@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard/git-sanitize.c - a repository made in a run, without what git would run */
+/* guard/git-sanitize.c - disarm hooks and settings of repositories made in a run */
 
 #include "guard/git-sanitize.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard/git-sanitize.h - a repository made in a run, without what git would run */
+/* guard/git-sanitize.h - disarm hooks and settings of repositories made in a run */
 
 #ifndef GUARD_GIT_SANITIZE_H
 #define GUARD_GIT_SANITIZE_H
@@ -15,15 +15,15 @@ enum {
 	GIT_SANITIZE_DEPTH_MAX = 16,
 };
 
-/* Move active hooks (those that are no samples) of the git directory @path to
+/* Move active hooks (all but *.sample) of the git directory @path to
  * quarantine, take settings that are not in gitconfig.c out of its configuration, and
- * do so for the submodules and worktrees inside it. Every find is reported.
+ * do so for the submodules and worktrees inside it. Each one is reported.
  */
 void git_sanitize_disarm(const struct quarantine_config *config, const char *path);
 
-/* Take out of what a rebase is still to do, in the git directories that @now has
- * met, the commands that were added after @since: all of a file that was changed,
- * but for what it was in @before, which may be NULL
+/* Remove commands that were added after @since from the todo lists of unfinished
+ * rebases, in the git directories that @now found. A changed list loses every command
+ * that it did not have in @before, which may be NULL.
  */
 void git_sanitize_check_todos(const struct quarantine_config *config,
 			 const struct view *now, const struct view *before,
@@ -36,7 +36,7 @@ void git_sanitize_check_todos(const struct quarantine_config *config,
 bool git_sanitize_is_pointer(const char *path);
 
 /* True if @path is the "commondir" of a linked working tree and says "../..", as
- * git writes it: the repository that it lies in. No other has a word to say.
+ * git writes it: the repository that it lies in. Any other is a planted file.
  */
 bool git_sanitize_is_common(const char *path);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard/journal.c - what a run may leave behind, known before it starts */
+/* guard/journal.c - a record on disk of what a run may write */
 
 #include "guard/journal.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard/journal.h - what a run may leave behind, known before it starts
+/* guard/journal.h - a record on disk of what a run may write
  *
- * STATE/journal/RUN.json exists while a run lasts, and is locked by it. One
- * that nobody holds belongs to a run that was killed.
+ * STATE/journal/RUN.json exists while a run lasts, and is locked by it. A file
+ * without a lock belongs to a run that was killed.
  */
 
 #ifndef GUARD_JOURNAL_H
@@ -24,11 +24,11 @@ enum {
 };
 
 /**
- * struct journal - One run's
+ * struct journal - What one run may write, and what existed before it
  * @run:	Its id
  * @cwd:	Where it started
  * @roots:	What it may write
- * @existing:	Protected names that were there
+ * @existing:	Protected names that existed at the start
  * @obeyed:	Paths that were missing, that the next run obeys or starts, and that
  *		no protected name covers
  * @since:	When it began
@@ -46,11 +46,11 @@ bool journal_existed(const struct journal *j, const char *path);
 /* The outermost root that @path lies in, or NULL */
 const char *journal_root(const struct journal *j, const char *path);
 
-/* Write it and hold it: a descriptor that keeps it ours, or a negative errno */
+/* Write and lock the file: a descriptor with the lock, or a negative errno */
 int journal_write(const char *state, const struct journal *j, struct err *err);
-/* Something else is in it now: into @fd, which journal_write() returned */
+/* Replace the content of the file @fd, which journal_write() returned */
 void journal_rewrite(int fd, const struct journal *j);
-/* The run is over: remove it */
+/* Remove the file, at the end of the run */
 void journal_remove(const char *state, const struct journal *j);
 
 /* True if another run, alive or killed, could write @path */
@@ -62,7 +62,7 @@ bool journal_others(const char *state, const struct journal *j,
  */
 bool journal_may_have_made(const char *state, const char *path);
 
-/* Call @fn for each journal that nobody holds, and remove it if that says true */
+/* Call @fn for each journal without a lock, and remove it if @fn returns true */
 void journal_replay(const char *state,
 		    bool (*fn)(void *arg, const struct journal *j), void *arg);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guard/keeper.c - puts back what the host lifts: masks and read-only binds
+ * guard/keeper.c - restore masks and read-only binds that the host unmounted
  *
  * Theory of operation: the mount namespace's own list (mountinfo) says when a
- * mount went away; then every path that should be a mount is looked at, and
- * what is none is mounted again. A rename says so before the new file has the
+ * mount went away; then every path that should be a mount is checked, and
+ * mounted again if it is not one. A rename says so before the new file has the
  * name, and nothing can be mounted on the old one any more: we wait for the lock
  * of the directory, which the rename holds, and are next when it is done.
  *

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard/keeper.h - puts back what the host lifts: masks and read-only binds
+/* guard/keeper.h - restore masks and read-only binds that the host unmounted
  *
- * A mount on a file vanishes when somebody outside replaces the file (an
+ * A mount on a file vanishes when a process outside replaces the file (an
  * editor that saves, `git config`). The keeper is a process in the sandbox's
  * user and mount namespaces, but not in its pid namespace; it sees the change
- * at once and mounts again. Between the two the new file is open: see
- * docs for how long that is.
+ * at once and mounts again. Until then the command can open the new file:
+ * docs/decisions/visibility.md says for how long.
  */
 
 #ifndef GUARD_KEEPER_H
@@ -21,10 +21,10 @@
 struct err;
 struct proc;
 
-enum { KEEPER_MOUNTS_MAX = 4096 };	/* More are not kept */
+enum { KEEPER_MOUNTS_MAX = 4096 };	/* More are not restored */
 
 /**
- * struct keeper_mount - A mount to keep; or, of kind MOUNT_SHOW and MOUNT_BIND_RW,
+ * struct keeper_mount - A mount to restore; or, of kind MOUNT_SHOW and MOUNT_BIND_RW,
  *		what a mask that is added around it leaves visible
  * @path:	Where
  * @is_dir:	What it hides, or is
@@ -36,7 +36,7 @@ struct keeper_mount {
 };
 
 /**
- * struct keeper_list - All of them, parents first
+ * struct keeper_list - All mounts to restore, parents first
  */
 struct keeper_list {
 	struct keeper_mount *v;
@@ -44,7 +44,7 @@ struct keeper_list {
 };
 
 /**
- * struct keeper_note - What it says over its socket
+ * struct keeper_note - The keeper's message to the supervisor
  * @open:	How many could not be covered, when it has looked at all of them
  * @covered:	A file that it has just made read-only again, or ""
  */
@@ -53,9 +53,9 @@ struct keeper_note {
 	char covered[PATH_MAX];
 };
 
-/* Start it for @list, in the user and mount namespaces @user and @mnt; it waits
- * for the end of the one before, whose pidfd is @before, or -1. 0, or a negative
- * errno with words.
+/* Start a keeper for @list, in the user and mount namespaces @user and @mnt; it waits
+ * for the end of the keeper before it, whose pidfd is @before, or -1. 0, or a negative
+ * errno with a message.
  */
 int keeper_start(struct proc *keeper, const struct keeper_list *list,
 		 int before, int user, int mnt, struct err *err);

@@ -2,9 +2,9 @@
 /*
  * guard/planted.c - protected names that appear during a run
  *
- * Theory of operation: before the run a journal says what it may write and what
- * is there; what appears in the writable roots is looked at at once
- * (inotify), and everything at the end (scan.c), also the end of a run that
+ * Theory of operation: before the run a journal records what it may write and what
+ * exists. A name that appears in a writable root is checked at once (inotify),
+ * and everything at the end (scan.c); the next run does that for a run that
  * was killed.
  */
 
@@ -451,8 +451,8 @@ int planted_held(const struct planted *b)
 	return b->held;
 }
 
-/* True of a ".git" file that leads nowhere yet: git writes it before there is what
- * it names (--separate-git-dir), and obeys none such. The end decides.
+/* True if a ".git" file names a missing directory: git writes the file first
+ * (--separate-git-dir), and does not obey it yet. The scan at the end decides.
  */
 static bool is_unfinished(const char *path, const struct stat *st)
 {
@@ -477,7 +477,7 @@ static const char *find_reason(const struct planted *b, const char *path)
 	return row ? row->reason : NULL;
 }
 
-/* A name has appeared: if it is a protected one, is it the user's? */
+/* A name has appeared: if it is protected and not the user's, treat it as planted */
 static void consider(struct planted *b, const char *path)
 {
 	const char *reason = find_reason(b, path);
@@ -498,16 +498,16 @@ static void consider(struct planted *b, const char *path)
 	}
 	if (own)
 		forget_own(b, own);
-	/* Whoever plants all day must not fill the quarantine, nor have one of
-	 * them stay until the end
+	/* A command that plants without end must not fill the quarantine, nor have a
+	 * planted file stay until the end of the run
 	 */
 	s.quarantine.full = b->moves >= PLANTED_MOVES_MAX;
 	b->moves += !s.quarantine.full;
 	scan_name(&s, path, reason);
 }
 
-/* Before anybody inside made anything; or a directory has come with names in it; or
- * so much was made that not all of it was told, and whoever plants saw to that
+/* Check every protected name: before the command made anything, after a directory
+ * with names in it appeared, or after inotify lost events, which a command can cause
  */
 static void consider_all(struct planted *b)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guard/quarantine.c - what was planted is moved away, and can come back
+ * guard/quarantine.c - move planted files away, restore them on request
  *
  * Theory of operation: the command may still run while we move, so paths are
- * opened once, from the root, without following any link, and what happens
- * then happens in that directory. The record is written before the move: after
- * a crash there is a record of something that is still there, never something
- * gone without a record.
+ * opened once, from the root, without following any link, and everything is done
+ * by that descriptor. The record is written before the move: a crash can leave a
+ * record of a file that was not moved, never a moved file without a record.
  */
 
 #include "guard/quarantine.h"
@@ -99,8 +98,8 @@ static int make_entry(const char *state, const char *path, const char *run,
 
 /**
  * struct upstream - The directory of what is moved
- * @mode:	What it gets back, or 0: whoever planted something may have taken
- *		the modes away that moving it needs
+ * @mode:	Restored at the end, or 0: the command may have removed the
+ *		permissions that moving takes
  */
 struct upstream {
 	int fd;
@@ -138,8 +137,8 @@ static struct tree_copy limits = {
 	.depth = QUARANTINE_DEPTH_MAX,
 };
 
-/* Not the directory itself: who has it open would have a way into our store,
- * where that lies in a place that can be written
+/* Not the directory itself: a process that has it open could reach our store
+ * through it, where that lies in a writable place
  */
 static int move(int parent, const char *name, int dir)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard/quarantine.h - what was planted is moved away, and can come back
+/* guard/quarantine.h - move planted files away, restore them on request
  *
- * STATE/quarantine/ID/ holds "item" (what was there) and "meta.json" (where it
- * was, and why). Nothing is ever deleted.
+ * STATE/quarantine/ID/ holds "item" (the planted file) and "meta.json" (its path
+ * and the reason). Nothing in it is deleted.
  */
 
 #ifndef GUARD_QUARANTINE_H
@@ -25,17 +25,17 @@ enum {
 
 /* Move @path (absolute; no component may be a symbolic link but the last,
  * which is moved itself) away. @state is our state directory, @run and @reason
- * are for the record. 0 and the new id; 1, with words, if it could not be moved
- * and has another name in its place now, under which nobody obeys it; -ENOENT
- * if nothing is there; or a negative errno with words. With @ret_renamed a directory
+ * are for the record. 0 and the new id; 1, with a message, if it could not be moved
+ * and was renamed in its directory to a name that no program obeys; -ENOENT
+ * if it does not exist; or a negative errno with a message. With @ret_renamed a directory
  * only gets that other name, since a copy takes long: then that is its inode.
  */
 int quarantine_move(const char *state, const char *path, const char *run,
 		    const char *reason, ino_t *ret_renamed,
 		    char ret_id[QUARANTINE_ID_SIZE], struct err *err);
 
-/* Move a directory that quarantine_move() only renamed, if it is still there. 0, or a negative errno with words:
- * then it stays, and can still be restored.
+/* Move a directory that quarantine_move() only renamed, if it is still there. 0, or a negative
+ * errno with a message: then it stays, and can still be restored.
  */
 int quarantine_collect(const char *state, const char *path, ino_t ino,
 		       const char *id, struct err *err);

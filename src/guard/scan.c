@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guard/scan.c - one look at everything that a run could write
+ * guard/scan.c - find planted files below the writable roots and decide their fate
  *
  * Theory of operation: the view is built again and compared with the one from
  * before: a protected name that is found now and was not then has been
- * planted. Repositories are another matter: one whose git directory was made
- * in the run must work, so only what git would run is taken out of it.
+ * planted and goes to quarantine. A repository that was made in the run must
+ * keep working, so only what git would execute is removed from it.
  */
 
 #include "guard/scan.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard/scan.h - one look at everything that a run could write */
+/* guard/scan.h - find planted files below the writable roots and decide their fate */
 
 #ifndef GUARD_SCAN_H
 #define GUARD_SCAN_H
@@ -23,15 +23,15 @@ enum {
 };
 
 /**
- * struct scan - One look at everything
+ * struct scan - One pass over the writable roots
  * @policy:	What is protected
- * @quarantine:	Where what was planted goes
+ * @quarantine:	Where planted files go
  * @guessed:	The policy is not the run's own: what is surely older stays
  * @seen:	An observer refused what a rule names by its path: what came there
  *		is the user's
- * @before:	What was there when the run began, or NULL
+ * @before:	The view at the start of the run, or NULL
  * @repos:	Git directories that were made in the run
- * @spared:	Directories of the user's that are none any more
+ * @spared:	Directories of the user's that no longer exist as such
  */
 struct scan {
 	const struct journal *journal;
@@ -42,24 +42,24 @@ struct scan {
 	struct strings repos, spared;
 };
 
-/* Take away what was planted where @policy lets the run write; @deep: at any
- * depth. 0, or a negative errno with words: then some of it may be left.
+/* Quarantine what was planted where @policy lets the run write; @deep: at any
+ * depth. 0, or a negative errno with a message: then some of it may be left.
  */
 int scan_all(struct scan *s, struct policy *policy, struct walk_cache *cache,
 	      bool deep, struct err *err);
 
-/* Words for a path of journal.obeyed */
+/* The reason for a path of journal.obeyed */
 extern const char SCAN_OBEYED[];
 
-/* Take away @path, a protected name that was not there before */
+/* Decide about @path, a protected name that is new: leave, disarm or quarantine it */
 void scan_name(struct scan *s, const char *path, const char *reason);
 
-/* Writable roots that were closed from inside can be looked into again */
+/* Restore the mode of writable roots that the command made unreadable */
 void scan_open(const struct journal *j);
 
-/* True if @r is a protected name that is there */
+/* True if @r is a protected name that exists */
 bool scan_knows(const struct view_rule *r);
-/* True if @name is in @dir */
+/* True if @name exists in @dir */
 bool scan_sees(const char *dir, const char *name);
 
 #endif /* GUARD_SCAN_H */

@@ -2,8 +2,8 @@
 /* guard/settings-receipt.h - settings files that cloche itself wrote, by their content
  *
  * A settings file that appears in a directory that a command can write may be
- * the user's or a plant. What `cloche policy` is about to write is noted here,
- * where no command can write; a file is the user's if it holds just that.
+ * the user's or planted. What `cloche policy` is about to write is recorded here,
+ * where no command can write; a file with exactly that content is the user's.
  */
 
 #ifndef GUARD_SETTINGS_RECEIPT_H
@@ -15,11 +15,11 @@
 /* @path is about to hold @n bytes of @text. 0 or a negative errno. */
 int settings_receipt_note(const char *state, const char *path, const char *text, size_t n);
 
-/* True if @text is what was noted last for @path */
+/* True if @text is what was recorded last for @path */
 bool settings_receipt_holds(const char *state, const char *path, const char *text,
 		 size_t n);
 
-/* True if that is what @path holds */
+/* True if the file @path has the content that was recorded last for it */
 bool settings_receipt_has(const char *state, const char *path);
 
 #endif /* GUARD_SETTINGS_RECEIPT_H */

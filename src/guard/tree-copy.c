@@ -2,8 +2,8 @@
 /*
  * guard/tree-copy.c - move a tree to another file system, by descriptors
  *
- * What is copied was made by a stranger: names, bytes and levels are counted,
- * and a mode that shuts its owner out is lifted for as long as it takes.
+ * The tree was made by the command: names, bytes and levels are limited, and a
+ * mode that denies its owner access is changed for the time of the copy.
  */
 
 #include "guard/tree-copy.h"

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 /**
- * struct tree_copy - What may still be copied
+ * struct tree_copy - How much may still be copied
  * @entries:	Names
  * @bytes:	Of what files hold; holes are free
  * @depth:	Levels below the first
