@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/fuse-mask.c - masks that talk: what a FUSE mount over hidden paths answers
+ * plan/fuse-mask.c - FUSE masks: the replies of a mount over hidden paths
  *
  * Theory of operation: the kernel asks about numbered nodes. The root is 1, the
  * tree's node i is i + 2; they never change, so everything may be cached for
- * ever; edited settings only add some. What may be opened is nothing, so there is
+ * ever; edited settings only add some. Nothing may be opened, so there is
  * never a file to read. Names that the tree does not have are refused or missing,
  * always the same within a mask: the answer must not tell whether the host has
  * such a name.

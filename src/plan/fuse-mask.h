@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/fuse-mask.h - masks that talk: what a FUSE mount over hidden paths answers
+/* plan/fuse-mask.h - FUSE masks: the replies of a mount over hidden paths
  *
  * One FUSE file system holds a node for every mask of a plan. This is the pure
  * half: which nodes there are, and the reply to each request of the kernel. The

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/overlay-path.c - what only the store of --ephemeral has, and the host does not
+ * plan/overlay-path.c - paths that exist only in the staged changes
  *
  * What the overlay copied into the store when it was changed has a new time of birth there,
  * and old all the same: the store is asked only about what the host has not.

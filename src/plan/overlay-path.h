@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/overlay-path.h - what only the store of --ephemeral has, and the host does not */
+/* plan/overlay-path.h - paths that exist only in the staged changes */
 
 #ifndef PLAN_OVERLAY_PATH_H
 #define PLAN_OVERLAY_PATH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/pack.c - a plan for a process that was forked before there was one */
+/* plan/pack.c - copy a plan into memory that process 1 can map */
 
 #include "plan/plan.h"
 

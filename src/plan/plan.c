@@ -132,7 +132,7 @@ static int check_ephemeral(const struct plan *plan, struct err *err)
 	if (!plan->ephemeral)
 		return 0;
 	if (plan->root_writable)
-		return fail(err, -EINVAL, "--ephemeral cannot keep all of / aside, and %s; name directories instead",
+		return fail(err, -EINVAL, "--ephemeral cannot stage changes to all of /, and %s; name directories instead",
 			    policy_flag(view->policy, FLAG_FS_DISABLED, false) ?
 			    "filesystem.disabled is set" : "all of it is writable");
 	for (size_t i = 0; i < view->rules.len; i++) {
@@ -141,7 +141,7 @@ static int check_ephemeral(const struct plan *plan, struct err *err)
 		if (r->list == PATH_ALLOW_WRITE && r->mode &&
 		    !S_ISDIR(r->mode) &&
 		    view_verdict(view, VIEW_WRITE, r->path).allowed)
-			return fail(err, -EINVAL, "--ephemeral: '%s' is not a directory, and only directories can be kept aside; allow its directory instead",
+			return fail(err, -EINVAL, "--ephemeral: '%s' is not a directory, and only changes in directories can be staged; allow its directory instead",
 				    r->path);
 	}
 	return 0;

@@ -35,7 +35,7 @@ enum mount_kind {
 	MOUNT_SPARE,		/* As MOUNT_BIND_RW, where there is no layer */
 	MOUNT_MADE,		/* A file of our own, read-only */
 	MOUNT_REDACTED,		/* The same in the place of one that is hidden */
-	MOUNT_ASIDE,		/* A writable root whose changes are kept aside */
+	MOUNT_ASIDE,		/* A writable root whose changes are staged */
 };
 
 /**

@@ -157,7 +157,7 @@ void monitor_start(struct monitor *monitor);
 /* Answer the notifications of seccomp's @listener, which is taken over */
 int monitor_observe(struct monitor *monitor, int listener, struct err *err);
 
-/* Answer for masks that talk. @fds came with SANDBOX_MASKS and are taken
+/* Serve the FUSE masks. @fds came with SANDBOX_MASKS and are taken
  * over. Without it, masks are silent.
  */
 void monitor_masks(struct monitor *monitor, const int *fds, size_t nfds);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sandbox/fuse-mount.c - masks that talk: the FUSE mount behind them, being built
+ * sandbox/fuse-mount.c - FUSE masks: build the mount behind them
  *
  * Theory of operation: one FUSE file system (a superblock is what costs) holds
  * a node for every mask, and each mask is a clone of its node. To reach the

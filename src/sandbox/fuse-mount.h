@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox/fuse-mount.h - masks that talk: the FUSE mount behind them, being built */
+/* sandbox/fuse-mount.h - FUSE masks: build the mount behind them */
 
 #ifndef SANDBOX_FUSE_MOUNT_H
 #define SANDBOX_FUSE_MOUNT_H

@@ -389,7 +389,7 @@ static int check_blocked(int fd, const struct jail *jail, struct err *err)
 			continue;
 		(void)inet_ntop(family_of(&route.to), route.to.address, text,
 				sizeof(text));
-		return fail(err, -EPERM, "--net jail: there is a way to %s; nothing was run",
+		return fail(err, -EPERM, "--net jail: %s can be reached; nothing was run",
 			    text);
 	}
 	return 0;

@@ -427,7 +427,7 @@ static int receive(int socket, struct err *err)
 	char c;
 
 	if (socket_recv(socket, &c, 1, &fd, &n) != 1 || n != 1)
-		return fail(err, -EPROTO, "no Landlock ruleset came");
+		return fail(err, -EPROTO, "no Landlock ruleset was received");
 	return fd;
 }
 
