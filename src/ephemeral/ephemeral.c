@@ -111,7 +111,7 @@ static int tell(const struct walker *w, enum ephemeral_kind kind, mode_t mode,
 	struct ephemeral_change *c;
 
 	if (w->store->changes.len == EPHEMERAL_CHANGES_MAX)
-		return fail(w->err, -E2BIG, "more than %d changes are kept aside",
+		return fail(w->err, -E2BIG, "more than %d changes are staged",
 			    EPHEMERAL_CHANGES_MAX);
 	c = vec_push(&w->store->changes);
 	c->kind = kind;
@@ -272,7 +272,7 @@ int ephemeral_open_staged(const struct ephemeral *store, const struct ephemeral_
 	const int fd = sys_openat2(store->lock, dir, &how);
 
 	*name = path_base(c->path);
-	return fd < 0 ? fail_errno(err, "'%s' is not aside any more", c->path)
+	return fd < 0 ? fail_errno(err, "'%s' is no longer staged", c->path)
 		      : fd;
 }
 
@@ -404,7 +404,7 @@ static int match_roots(struct ephemeral *store, const struct plan *plan,
 		n++;
 	}
 	if (r == 0 && (!same || n != store->roots.len))
-		r = fail(err, -EEXIST, "changes with other writable directories are kept aside; 'cloche apply' or 'cloche discard' them first");
+		r = fail(err, -EEXIST, "changes of a run with other writable directories are staged; 'cloche apply' or 'cloche discard' them first");
 	return r;
 }
 
