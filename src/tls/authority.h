@@ -2,8 +2,8 @@
 /* tls/authority.h - certificates for bound hosts, from an authority of one run
  *
  * The authority's key exists in this process only. Its certificate is good for the
- * bound hosts and no others (a critical name constraint), so that even with the key
- * nobody could pose as another host.
+ * bound hosts and no others (a critical name constraint), so that even a thief
+ * of the key could not impersonate another host.
  */
 
 #ifndef TLS_AUTHORITY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/cloche-tls.c - put secrets into requests that the command never holds
+/* tls/cloche-tls.c - put secrets, which the command never sees, into its requests
  *
  * cloche-tls FD: FD is a socket to the supervisor, which sends one message with the
  * configuration, a channel to the gate and a pipe for each value. The program answers
@@ -62,7 +62,7 @@ static int read_value(int fd, int64_t until, struct bytes *ret, struct err *err)
 
 		if (left <= 0 || poll(&p, 1, (int)left) == 0)
 			return fail(err, -ETIMEDOUT,
-				    "no value came within %d s",
+				    "no value was received within %d s",
 				    VALUES_MS / 1000);
 		n = read(fd, piece, sizeof(piece));
 		if (n < 0)
@@ -124,12 +124,12 @@ static int receive(int control, struct setup *s, struct err *err)
 	int r = 0;
 
 	if (got < (ssize_t)sizeof(in->m) || in->m.kind != TLS_CONFIG || !n_fds)
-		r = fail(err, -EBADMSG, "no configuration came");
+		r = fail(err, -EBADMSG, "no configuration was received");
 	if (!r)
 		r = tls_config_read(in->text, (size_t)got - sizeof(in->m),
 				    &s->config, err);
 	if (!r && n_fds != s->config.secrets.len + 1)
-		r = fail(err, -EBADMSG, "%zu pipes came for %zu secrets",
+		r = fail(err, -EBADMSG, "received %zu pipes for %zu secrets",
 			 n_fds - 1, s->config.secrets.len);
 	if (!r) {
 		s->channel = fds[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/config.c - what cloche-tls is told when it starts */
+/* tls/config.c - the configuration that the supervisor sends to cloche-tls */
 
 #include "tls/config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/config.h - what cloche-tls is told when it starts
+/* tls/config.h - the configuration that the supervisor sends to cloche-tls
  *
  * {"project": PATH, "key": HEX, "cas": [PEM file, ...], "secrets": [{"name": ...,
  * "hosts": [...], "optional": BOOL, "header", "method", "path"}, ...]}: the supervisor is a program of
@@ -16,7 +16,7 @@
 
 struct err;
 
-enum { CONFIG_CAS_MAX = 16 }; /* Files with authorities of the user's */
+enum { CONFIG_CAS_MAX = 16 }; /* Files with certificate authorities of the user's */
 
 /**
  * struct tls_config - The same, read

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/placeholder.c - text that looks like a secret and is worth nothing
+/* tls/placeholder.c - a random text of the same form as a secret
  *
  * Clients check what they are given: a length, a prefix, characters, three parts
  * with dots between them. Which characters stand where is not copied, for that would
@@ -205,5 +205,5 @@ int placeholder_make(const uint8_t key[PLACEHOLDER_KEY], const char *project,
 		if (memcmp(ret, value, n) != 0)
 			return 0;
 	}
-	return fail(err, -EINVAL, "the value leaves nothing to replace");
+	return fail(err, -EINVAL, "no placeholder differs from the value; use a longer or less regular secret");
 }

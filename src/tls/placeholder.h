@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/placeholder.h - text that looks like a secret and is worth nothing */
+/* tls/placeholder.h - a random text of the same form as a secret */
 
 #ifndef TLS_PLACEHOLDER_H
 #define TLS_PLACEHOLDER_H

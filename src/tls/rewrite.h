@@ -38,7 +38,7 @@ struct rewrite {
 	size_t n_used;
 };
 
-/* Judge the head of @n bytes at @p, as http_head_scan() measured it, which came on a
+/* Check the head of @n bytes at @p, as http_head_scan() measured it, which came on a
  * connection to @host, and append it to @out with values where bound placeholders
  * were. 0; or a negative errno with ret->why, and @out is as it was: -EACCES for a
  * placeholder that is not bound to @host, or another host's name; -E2BIG for too many
