@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/cmd-trust.c - cloche trust: what this repository asks for, and the user's word */
+/* cli/cmd-trust.c - cloche trust: approve what a repository's settings request */
 
 #include <dirent.h>
 #include <errno.h>
@@ -165,7 +165,7 @@ static int review_all(const struct call *call, struct err *err)
 		print_json(json_pack("{s:i, s:b, s:O}", "version", 1,
 			"ok", !waiting, "sources", sources), JSON_COMPACT);
 	else if (r == 0 && !shown)
-		terminal_line(stdout, flag ? "this file lies where no command writes: it needs no approval, or asks for nothing" :
+		terminal_line(stdout, flag ? "this file needs no approval: no command can write it, or it requests nothing beyond the defaults" :
 			"nothing here asks for more than the defaults");
 	json_decref(sources);
 	return r < 0 ? r : waiting ? 1 : 0;
