@@ -272,7 +272,7 @@ int proxy_parse(const char *url, struct host *ret_host, const char **ret_user,
 	n = strcspn(p, "/?#");
 	if (p[n] && strcmp(p + n, "/") != 0)
 		return fail(err, -EINVAL,
-			    "a path behind the proxy's port means nothing");
+			    "a proxy's URL must not have a path");
 	at = memrchr(p, '@', n);
 	if (host_parse_authority(at ? at + 1 : p,
 				 at ? n - (size_t)(at + 1 - p) : n,
