@@ -342,7 +342,7 @@ int fs_open_private_dir(const char *path, struct err *err)
 		return fail(err, -ELOOP, "'%s' must not be a symbolic link",
 			    path);
 	if (st.st_uid != geteuid())
-		return fail(err, -EPERM, "'%s' belongs to somebody else", path);
+		return fail(err, -EPERM, "'%s' belongs to another user", path);
 	if ((st.st_mode & 077) && fchmod(fd, 0700) < 0)
 		return fail_errno(err, "cannot close '%s' to others", path);
 	return take_fd(&fd);

@@ -52,7 +52,7 @@ TEST(a_directory_of_others_or_by_a_link_is_not_private)
 		CHECK_INT(chmod(own, 0755), 0);
 	}
 	CHECK_INT(fs_open_private_dir(theirs, &err), -EPERM);
-	CHECK_CONTAINS(err.msg, "belongs to somebody else");
+	CHECK_CONTAINS(err.msg, "belongs to another user");
 	CHECK_INT(stat(theirs, &st), 0);
 	CHECK_INT(st.st_mode & 0777, 0755);
 }

@@ -11,7 +11,7 @@
 int main(int argc, char **argv)
 {
 	if (getauxval(AT_SECURE)) {
-		fputs("bwrap: this copy is set-user-id or has capabilities, and does nothing so; install it without\n", stderr);
+		fputs("bwrap: this copy is set-user-id or has capabilities, and refuses to run; install it without\n", stderr);
 		return 1;
 	}
 	return applet_bwrap(argc, argv);

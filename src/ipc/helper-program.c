@@ -43,7 +43,7 @@ int helper_program_main(int argc, char **argv,
 
 	/* Its caller would act with another user's rights */
 	if (getauxval(AT_SECURE))
-		(void)fail(&err, r, "this copy is set-user-id or has capabilities, and does nothing so; install it without");
+		(void)fail(&err, r, "this copy is set-user-id or has capabilities, and refuses to run; install it without");
 	else
 		r = run(argc, argv, &err);
 	if (r < 0)

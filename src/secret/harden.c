@@ -33,7 +33,7 @@ int harden_process(struct err *err)
 	struct rlimit lock;
 
 	if (getauxval(AT_SECURE))
-		return fail(err, -EPERM, "this copy is set-user-id or has capabilities, and does nothing so; install it without");
+		return fail(err, -EPERM, "this copy is set-user-id or has capabilities, and refuses to run; install it without");
 	if (open_standard_descriptors() < 0)
 		return fail_errno(err, "cannot open /dev/null");
 	(void)umask(077);

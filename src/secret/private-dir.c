@@ -104,7 +104,7 @@ static int check_file(const struct private_dir *dir, const char *name,
 		return refuse_file(dir, name, "is not a regular file", err);
 	if (st->st_uid != geteuid())
 		return refuse_file(dir, name,
-			      "belongs to somebody else: it is not used", err);
+			      "belongs to another user: it is not used", err);
 	/* 0: a writer has replaced it since, which is no harm */
 	if (st->st_nlink > 1)
 		return refuse_file(dir, name,

@@ -159,7 +159,7 @@ TEST(what_somebody_else_owns_is_refused)
 		test_skip("needs root");
 	CHECK_INT(put(dir, "old"), 0);
 	CHECK_INT(chown(file, 1, 1), 0);
-	refused(dir, "belongs to somebody else");
+	refused(dir, "belongs to another user");
 	CHECK_INT(chown(file, 0, 0), 0);
 	CHECK_INT(chown(dir->path, 1, 1), 0);
 	again = private_dir_new(dir->path);

@@ -275,8 +275,8 @@ def a_directory_that_others_can_change_is_refused(t):
 def what_belongs_to_somebody_else_is_refused(t):
     put(t, "A", "old").ok()
     os.chown(store_file(t), 1, 1)
-    refused(secret(t, "get", "A"), 1, "belongs to somebody else")
-    refused(put(t, "A", "new"), 1, "belongs to somebody else")
+    refused(secret(t, "get", "A"), 1, "belongs to another user")
+    refused(put(t, "A", "new"), 1, "belongs to another user")
     os.chown(store_dir(t), 1, 1)
     refused(secret(t, "get", "A"), 1, "belongs to uid 1")
 
