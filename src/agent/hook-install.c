@@ -234,7 +234,7 @@ json_t *hook_settings(const struct hook_target *t, struct err *err)
 
 		if (!entry) {
 			json_decref(hooks);
-			fail(err, -EINVAL, "a word of the hook is not UTF-8");
+			fail(err, -EINVAL, "an argument of the hook is not UTF-8");
 			return NULL;
 		}
 		json_object_set_new(hooks, event->theirs,
@@ -342,7 +342,7 @@ static int add_value(const struct hook_target *t, struct buf *text,
 
 	json_decref(value);
 	if (!literal)
-		return fail(err, -EINVAL, "a word of the hook is not UTF-8");
+		return fail(err, -EINVAL, "an argument of the hook is not UTF-8");
 	r = json_edit(buf_str(text), text->len, t->file,
 		      list ? JSON_EDIT_APPEND_VALUE : JSON_EDIT_SET, path,
 		      literal, &next, err);

@@ -209,7 +209,7 @@ int firewall_allow(struct firewall *f, const char *text, struct err *err)
 		return fail(err, -EINVAL, "'%s': a pattern has no addresses; name each host, or use 'cloche run --allow'",
 			    text);
 	if (host_parse_authority(text, n, 0, &host) == 0)
-		return fail(err, -EINVAL, "'%s': ports are not told apart here; allow '%s'",
+		return fail(err, -EINVAL, "'%s': the firewall does not distinguish ports; allow '%s'",
 			    text, host.name);
 	return fail(err, -EINVAL, "'%s' is not a host name, an address or a network",
 		    text);

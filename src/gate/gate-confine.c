@@ -102,7 +102,7 @@ int confine_inherit(const int *keep, size_t n, const char *name,
 	reset_signals();
 	forget_environment();
 	if ((r = proc_die_with_parent(parent)) < 0)
-		return fail(err, r, "the supervisor is gone");
+		return fail(err, r, "the supervisor has ended");
 	if ((r = proc_leave_streams()) < 0 ||
 	    (r = proc_close_others(keep, n)) < 0)
 		return fail(err, r, "cannot close descriptors: %s", strerror(-r));

@@ -165,7 +165,7 @@ bool tier_falls_back(const struct options *options, const struct plan *plan,
 	else if (doctor.tier == TIER_NONE && doctor_is_in_landlock())
 		fail_in_landlock(err);
 	else if (doctor.tier == TIER_NONE)
-		fail(err, -EOPNOTSUPP, "this machine cannot hold a sandbox: %s; 'cloche doctor' says what to do",
+		fail(err, -EOPNOTSUPP, "no sandbox can be built on this machine: %s; 'cloche doctor' says what to do",
 		     why);
 	else
 		return fail(err, -EOPNOTSUPP, "tier landlock: %s; 'cloche explain' shows what that means, 'cloche doctor' how to get tier full",

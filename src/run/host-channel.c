@@ -121,7 +121,7 @@ int host_channel_new(int fd, pid_t parent, struct host_channel **ret,
 
 	/* The parent may be gone already, and its pid reused */
 	if (pidfd < 0 || getppid() != parent)
-		return fail(err, -EPIPE, "the program that started this is gone");
+		return fail(err, -EPIPE, "the program that started cloche has ended");
 	c = mem_zalloc(sizeof(*c));
 	wire_init(&c->wire, take_fd(&socket));
 	c->wire.take = take;

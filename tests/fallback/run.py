@@ -64,7 +64,7 @@ def each_absence_has_the_tier_of_the_table(t):
         equal(t.read(t.away + "/f"), "old", what)
         lacks(r.out + r.err, "PRIVATE", what)
         if tier == "none":
-            contains(r.err, "cannot hold a sandbox", what)
+            contains(r.err, "no sandbox can be built", what)
             equal(r.err.count("\n"), 1, what)
 
 
