@@ -165,8 +165,8 @@ void journal_rewrite(int fd, const struct journal *j)
 {
 	auto_free char *text = to_text(j);
 
-	/* In one call, so that nobody finds half of it. What is left of a
-	 * longer one stays behind it: parse() stops before.
+	/* In one call, so that no reader finds half of it. The end of a longer
+	 * old text stays behind it: parse() stops before that.
 	 */
 	if (text)
 		(void)!pwrite(fd, text, strlen(text), 0);
@@ -273,8 +273,8 @@ bool journal_may_have_made(const char *state, const char *path)
 	return any_journal(state, false, NULL, path, may_have_made);
 }
 
-/* If nobody holds it: hand it on, then remove it, unless that is to be done again.
- * False if it is not ours to do.
+/* If no run has locked the journal @name: call @fn and remove the journal, unless @fn
+ * wants it again. False if another process has locked it.
  */
 static bool replay_one(int dir, const char *name,
 		       bool (*fn)(void *, const struct journal *), void *arg)

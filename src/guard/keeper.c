@@ -58,7 +58,7 @@
 #include "plan/fuse-mask.h"
 
 enum {
-	TRIES = 64,		/* Somebody may replace it again while we mount */
+	TRIES = 64,		/* The host may replace it again while we mount */
 	UNWATCHED_MS = 10,	/* Until the next look at what cannot be watched */
 	WATCHED = IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
 		  IN_ONLYDIR,
@@ -470,7 +470,7 @@ static int watch_dir(const struct keeping *k, const char *dir)
 }
 
 /* The nearest directory above @path that is there: false if we will not hear of
- * it. Who may not list one gets no word of it either; nobody can change that.
+ * it. inotify takes the right to list a directory; without it there are no events.
  * *@last is what was watched last in this look, or NULL: most are in one directory.
  */
 static bool watch_parent(const struct keeping *k, const char *path,

@@ -50,8 +50,8 @@ struct watch {
 };
 
 /**
- * struct own - A protected name that came during the run and is the user's: no mount
- *		holds it until somebody sees to that
+ * struct own - A protected name that appeared during the run and is the user's: no
+ *		mount covers it until the keeper makes one
  * @dev, @ino:	What it is a name of
  * @born:	btime_of() it, in @exposed
  * @text:	What a file held then
@@ -77,7 +77,7 @@ struct planted {
 	unsigned int moves;
 	int held, inotify;
 	struct { struct own *v; size_t len, cap; } owns;
-	/* Those that somebody inside had open when a mount was put onto them */
+	/* Files that a process inside had open when a mount covered them */
 	struct { struct own *v; size_t len, cap; } exposed;
 	struct { struct watch *v; size_t len, cap; } watches;
 	struct quarantine_pending pending;
@@ -94,8 +94,8 @@ struct replay {
 
 /* What a run could write, by its journal alone: its policy is gone, or cannot be looked
  * up any more because the command has moved a root away. What is protected hardly
- * depends on it. A setting may have left names alone, which were there and nobody
- * noted: those are older than the run.
+ * depends on it. Names that a setting left unprotected existed without a record:
+ * those are older than the run.
  */
 static int scan_roots(const struct quarantine_config *quarantine,
 		       const struct journal *j, const char *home,
@@ -323,8 +323,8 @@ static bool is_open_inside(int fd)
 	return !outside && !may_lease(fd);
 }
 
-/* Which file @path is and what it holds; @inside: whether somebody inside may write
- * to it
+/* The inode and the content of @path; @inside: whether a process inside has it open
+ * for writing
  */
 static void read_own(const char *path, struct own *ret, bool *inside)
 {
@@ -336,7 +336,7 @@ static void read_own(const char *path, struct own *ret, bool *inside)
 	ret->text.len = 0;
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
-	if (inside)	/* First: what nobody may write to stays so */
+	if (inside)	/* First: a file that is not open cannot be opened any more */
 		*inside = is_open_inside(fd);
 	ret->dev = st.st_dev;
 	ret->ino = st.st_ino;
@@ -380,7 +380,7 @@ static void forget_own(struct planted *b, struct own *own)
 	*own = b->owns.v[--b->owns.len];
 }
 
-/* True if nobody inside can have made @path, which has just appeared: cloche wrote
+/* True if the sandbox cannot have made @path, which has just appeared: cloche wrote
  * it, or no call was under way in this run, and no other run can write there
  */
 static bool is_users(const struct planted *b, const char *path)

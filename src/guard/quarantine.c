@@ -156,13 +156,13 @@ static int move(int parent, const char *name, int dir)
 	return r < 0 ? r : tree_copy_remove(parent, name, limits.depth + 1, -1);
 }
 
-/* What it is called in its directory, where nobody obeys it */
+/* The new name in its own directory, which no program obeys */
 static char *renamed_name(const char *path, const char *id)
 {
 	return mem_printf("%.200s.quarantine-%s", path_base(path), id);
 }
 
-/* It is too large, or the disk is full: whoever planted it may have seen to that */
+/* It is too large, or the disk is full, which the command may have caused: rename it */
 static int rename_here(int parent, const char *path, int why, const char *id,
 		       struct err *err)
 {
@@ -221,7 +221,7 @@ int quarantine_collect(const char *state, const char *path, ino_t ino,
 }
 
 /* The limit of the run is reached: remove a file, and rename a directory, which may hold
- * any number of others. 1 with words, -ENOENT, or a negative errno with words.
+ * any number of others. 1 with a message, -ENOENT, or a negative errno with one.
  */
 static int drop_plant(const char *path, struct err *err)
 {

@@ -312,10 +312,10 @@ static void take_inside(struct scan *s, const struct view_rule *r)
 	}
 }
 
-/* Nobody watched: also deeper than the first walk was, where nobody knows what
- * was there before but by its times; and what rules deny that name one path. Who
- * was only refused something may have won a race, but there the user's own files
- * are as likely.
+/* Without an observer: also deeper than the first walk was, where only times tell what
+ * existed before; and paths that a rule denies by name. A command that an observer
+ * refused something may have won a race, but there the user's own files are as
+ * likely.
  */
 static int sweep_deep(struct scan *s, struct policy *policy,
 		      struct err *err)
