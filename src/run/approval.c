@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run/approval.c - what the user approved of what repositories ask for
+ * run/approval.c - the user's approvals of what repositories' settings request
  *
- * {"version": 1, "approved": [{"id", "source", "digest", "asks": [...]}]}. What
- * counts are the lines: a file that asks for less than was approved needs no new
- * approval, one that asks for more gets what was approved. The file is replaced
+ * {"version": 1, "approved": [{"id", "source", "digest", "asks": [...]}]}. Each
+ * line counts by itself: a file that requests less than was approved needs no new
+ * approval, one that requests more gets what was approved. The file is replaced
  * as a whole, so a sandbox that watches it sees one change.
  */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/approval.h - what the user approved of what repositories ask for
+/* run/approval.h - the user's approvals of what repositories' settings request
  *
  * One file in the state directory, which no sandbox sees. A record belongs to a
  * repository (the git directory of its main checkout, or a directory) or to a

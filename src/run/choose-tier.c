@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run/choose-tier.c - which tier a run gets, and when a weaker one will do
+ * run/choose-tier.c - which tier a run gets, and when a weaker one is accepted
  *
  * The full tier is tried first, without a probe: that costs nothing where it works.
  * Only when it could not be built are the doctor's probes run, and only if they fail

@@ -30,7 +30,7 @@ bool tier_falls_back(const struct options *options, const struct plan *plan,
 		     struct err *err);
 
 /* The sandbox that this runs in, by the name of its first process; NULL if it
- * is none that we know. One of ours is "cloche".
+ * is not a known one. One of ours is "cloche".
  */
 const char *tier_around(void);
 /* It is one of ours, and confines this process as ours do */

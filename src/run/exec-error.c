@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run/exec-error.c - find a program, and the rule that keeps it from
- * starting
+ * run/exec-error.c - find a program, and the rule that prevented its
+ * start
  *
- * The kernel says only that it may not, and says so of the program whether that
- * itself is hidden, the interpreter in its first line, or the loader that it is
- * started with. So these are looked up outside, in that order.
+ * The kernel returns the same error whether the program itself is hidden, the
+ * interpreter in its first line, or its loader. So these are looked up outside,
+ * in that order.
  */
 
 #include "run/exec-error.h"
@@ -61,7 +61,7 @@ char *exec_error_find(const char *name, const char *path, const char *cwd)
 	return NULL;
 }
 
-/* The loader of a dynamic program; NULL if it is none */
+/* The loader of a dynamic program; NULL for any other file */
 static char *loader_of(int fd, const Elf64_Ehdr *head)
 {
 	for (size_t i = 0; i < head->e_phnum && i < SEGMENTS_MAX; i++) {

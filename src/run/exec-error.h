@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/exec-error.h - find a program, and the rule that keeps it from
- * starting
+/* run/exec-error.h - find a program, and the rule that prevented its
+ * start
  */
 
 #ifndef RUN_EXEC_ERROR_H

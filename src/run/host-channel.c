@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run/host-channel.c - a supervisor's line to the library that started it
+ * run/host-channel.c - the supervisor's socket to the library that started it
  *
- * The end of the line is the end of the run: the library closes it when the
+ * End of file on it ends the run: the library closes its end when the
  * run is freed. A copy of the descriptor may live on in a child that the
  * program forked, so the program's own death is watched for as well.
  */

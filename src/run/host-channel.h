@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/host-channel.h - a supervisor's line to the library that started it */
+/* run/host-channel.h - the supervisor's socket to the library that started it */
 
 #ifndef RUN_HOST_CHANNEL_H
 #define RUN_HOST_CHANNEL_H

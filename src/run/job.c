@@ -75,7 +75,7 @@ void job_started(struct job *job, int pidfd)
 	}
 }
 
-/* Who is stopped can be woken by a signal alone: the kernel sends it */
+/* Only a signal continues a stopped process: the kernel sends it */
 static int wake_by(int socket)
 {
 	const int flags = fcntl(socket, F_GETFL);

@@ -29,8 +29,8 @@ struct localhost_hint {
 	_Atomic uint16_t tried[LOCALHOST_HINT_MAX], served[LOCALHOST_HINT_MAX];
 };
 
-/* The destination in one form for both families. False if it is none that
- * could be elsewhere: loopback, unspecified, or not an address; then @ret has the
+/* The destination in one form for both families. False if it
+ * cannot be another machine: loopback, unspecified, or not an address; then @ret has the
  * port all the same, or 0.
  */
 bool localhost_hint_is_away(const struct sockaddr *address, socklen_t len,

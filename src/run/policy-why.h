@@ -34,7 +34,7 @@ struct policy_why {
 	char *suggest;
 };
 
-/* "read", "write", "host", ...; -EINVAL if @name is none of them */
+/* "read", "write", "host", ...; -EINVAL for any other @name */
 int policy_why_op_parse(const char *name, enum policy_why_op *ret);
 const char *policy_why_op_name(enum policy_why_op op);
 

@@ -146,7 +146,7 @@ static bool wants(const struct limits *l, size_t i)
 	return l->policy->numbers[controllers[i].number].set;
 }
 
-/* Process 1 of the sandbox is in the group, and is none of the command's */
+/* Process 1 of the sandbox is in the group too, and does not count as the command's */
 static uint64_t for_group(const struct limits *l, size_t i)
 {
 	return l->policy->numbers[controllers[i].number].value +

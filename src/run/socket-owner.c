@@ -2,10 +2,9 @@
 /*
  * run/socket-owner.c - which process of a sandbox holds a socket
  *
- * Theory of operation: an inode's number is the kernel's word, not the
- * process's, and a process can't hide a descriptor from its ancestors' /proc.
- * It can only be gone before we look, or drown in others: what is looked
- * through has a limit.
+ * Theory of operation: the kernel gives the inode's number, and a process cannot
+ * hide a descriptor from /proc. It can only exit before the search, or open more
+ * descriptors than the search looks at, which has a limit.
  */
 
 #include "run/socket-owner.h"
