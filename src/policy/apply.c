@@ -4,7 +4,7 @@
  *
  * Theory of operation: facts come strongest first and the policy keeps the
  * first value of each scalar, so precedence needs no code of its own. Denials
- * go in before anything that opens, because a lock may ask what is denied.
+ * go in before grants, because a lock may ask what is denied.
  *
  * An agent's rules speak of its tools. What a command may do follows from three of
  * them: Edit(path) opens and closes for writing, Read(path) closes for reading,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/diagnostics.h - what happened on the way from files to a policy (document.c) */
+/* policy/diagnostics.h - errors and notes of reading settings files (document.c) */
 
 #ifndef POLICY_DIAGNOSTICS_H
 #define POLICY_DIAGNOSTICS_H

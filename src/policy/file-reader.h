@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/file-reader.h - the little that settings need from a file system
+/* policy/file-reader.h - the file system calls that reading settings takes
  *
  * Settings are read through this, so that tests and fuzzers feed them from
  * memory and nothing else in policy/ opens a file.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/host-decide.c - what the policy says about a host, and why */
+/* policy/host-decide.c - decide whether a host is allowed, and by which rule */
 
 #include "policy/host.h"
 

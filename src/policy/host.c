@@ -367,7 +367,7 @@ const char *host_pattern_advice(const struct host_pattern *pattern)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
 		if (ends_in(shared[i], strlen(shared[i]), pattern->name))
-			return "anybody can get a name below it; name the hosts that are meant";
+			return "anyone can register a name below it; name the hosts that are meant";
 	}
 	return NULL;
 }
@@ -402,7 +402,7 @@ static const char *split_port(const char *text, uint16_t *port,
 	return colon;
 }
 
-/* Why @n bytes at @text, which are no pattern, are none */
+/* Why the @n bytes at @text are not a valid pattern */
 static const char *explain(const char *text, size_t n)
 {
 	const char *slash = memchr(text, '/', n);

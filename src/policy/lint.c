@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/lint.c - settings that are valid and probably not meant
+ * policy/lint.c - warn about valid but probably mistaken settings
  *
- * Theory of operation: one look at each entry as it was written, one at the
- * policy that came of all. Nothing here changes a verdict.
+ * Theory of operation: one pass over the entries as they were written, one over
+ * the resulting policy. Nothing here changes a verdict.
  */
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * policy/managed.c - what stronger files forbid weaker ones to set
  *
- * Theory of operation: one look over all facts finds the locks; then each fact is
+ * Theory of operation: one pass over all facts finds the locks; then each fact is
  * admitted or not by its row's guard. A refusal says why, and which line locked it.
  * Denials are never refused: a lock only takes away what would loosen.
  */

@@ -69,7 +69,7 @@ int path_rule_parse(const char *text, const char *base, const char *home,
 		    struct path_rule *ret, struct err *err);
 
 /* The pattern @rest, which begins with a "/", in the directory of that very name;
- * NULL if it is none
+ * NULL if it is not a valid pattern
  */
 struct glob *path_rule_below(const char *dir, const char *rest);
 
