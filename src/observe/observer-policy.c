@@ -310,7 +310,7 @@ static void note(struct observer_rules *o, char *text)
 }
 
 /* The part of @below, a path in the home, that a user would name to keep it: a file
- * or directory of one program. Caches and histories are nobody's loss.
+ * or directory of one program. Caches and histories are left out.
  */
 static size_t private_len(const char *below)
 {

@@ -30,7 +30,7 @@ void observer_rules_spare(struct view *view, const struct timespec *since,
 		   const struct planted *planted);
 void observer_rules_free(struct observer_rules *rules);
 
-/* What the command wrote that a later command runs, as words for one line; "" if
+/* What the command wrote that a later command runs, as text for one line; "" if
  * there is nothing. @before, if it is not NULL, hands its own over.
  */
 void observer_rules_take_noted(struct observer_rules *rules, struct observer_rules *before);

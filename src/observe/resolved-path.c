@@ -122,7 +122,7 @@ static const char *after_process(const char *path, bool *own)
 
 /* What is @rest of /proc/PROCESS/...? -EPERM if it goes through a link that leads
  * elsewhere, or up, and so perhaps out of /proc; -ETXTBSY for the program itself, which
- * the kernel lets nobody write to; -ENOTNAM for a file or directory of the process
+ * the kernel lets no process write to; -ENOTNAM for a file or directory of the process
  */
 static int classify(const char *rest)
 {
