@@ -363,6 +363,37 @@ def one_connection_has_many_requests_each_judged(t):
 
 
 @test
+def a_host_that_is_denied_meanwhile_is_cut_off(t):
+    origins()
+    t.write(t.home + "/.claude/settings.json", "{}")
+    t.run("secret", "bind", "TOKEN", "good.test").ok()
+    p = t.start("run", "--", "/usr/bin/python3", "-c", """
+import os, socket, ssl
+s = ssl.create_default_context().wrap_socket(socket.create_connection(("good.test", 443)),
+                                             server_hostname="good.test")
+request = b"GET /1 HTTP/1.1\\r\\nHost: good.test\\r\\nAuthorization: Bearer " + \\
+          os.environ["TOKEN"].encode() + b"\\r\\n\\r\\n"
+for _ in range(2):
+    s.sendall(request)
+    answer = b""
+    while b"Bearer" not in answer and (piece := s.recv(4096)):
+        answer += piece
+    print(answer[:12], flush=True)
+try: print(s.recv(1), flush=True)
+except OSError: print("cut", flush=True)
+""", env={**os.environ, **ENV})
+    for _ in range(2):
+        equal(p.stdout.readline(), b"b'HTTP/1.1 200'\n")
+    path = t.home + "/.claude/settings.json"
+    with open(path + ".new", "w") as file:
+        json.dump({"sandbox": {"network": {"deniedDomains": ["good.test"]}}}, file)
+    os.rename(path + ".new", path)
+    check(p.stdout.readline() in (b"b''\n", b"cut\n"))
+    p.communicate()
+    equal(authorizations(), [f"Bearer {VALUE}"] * 2)
+
+
+@test
 def without_cloche_tls_nothing_is_sent(t):
     origins()
     p = t.start("run", "--secret", "TOKEN@good.test", "--", "sh", "-c",
