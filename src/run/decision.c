@@ -592,8 +592,10 @@ static int start_secrets(struct decision *s, struct plan_request *request,
 
 	if (!bound->len || s->options->reads_no_secrets)
 		return 0;
+	/* What settings bind stays hidden where it cannot be put in */
 	if (!net_is_filtered(s->policy->net) || request->tier != TIER_FULL)
-		return fail(err, -EINVAL, "--secret needs the full tier and --net filtered");
+		return !options_has(s->options, OPTION_SECRET) ? 0 :
+			fail(err, -EINVAL, "--secret needs the full tier and --net filtered");
 	r = run_secrets_start(s->policy, s->options, &s->secrets, err);
 	if (r < 0)
 		return fail_in(err, r, "--secret");

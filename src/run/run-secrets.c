@@ -204,6 +204,15 @@ int run_secrets_expand(struct policy *policy, struct err *err)
 		}
 		(void)merge_last(list);
 	}
+	for (size_t i = 0; i < list->len; i++) {
+		size_t hosts = 1;
+
+		for (const char *p = list->v[i].text; *p; p++)
+			hosts += *p == ',';
+		if (hosts > BOUND_HOSTS_MAX)
+			return fail(err, -E2BIG, "a secret is bound to more than %d hosts",
+				    BOUND_HOSTS_MAX);
+	}
 	if (list->len > BOUND_SECRETS_MAX)
 		return fail(err, -E2BIG, "more than %d secrets",
 			    BOUND_SECRETS_MAX);
