@@ -562,7 +562,6 @@ int cmd_hook_settings(struct call *call, struct err *err)
 		.agent = call->count ? agent_find(call->args[0]) : NULL,
 		.options = (const char *const *)call->given.v,
 	};
-	auto_buf struct buf names = { 0 };
 	auto_free char *file = NULL;
 	const char *done = NULL;
 	auto_free char *self = own_path();

@@ -52,6 +52,12 @@ static bool is_name_byte(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
 }
 
+/* True of a value that switches something (ssh's PasswordAuthentication=no) */
+static bool is_switch(const char *value)
+{
+	return text_has_word("yes no true false on off ask auto none 0 1", value);
+}
+
 /* True if the value at @s, behind a "=" or ":", belongs to a secret's name, which ends
  * at @end. What the shell fills in is no secret itself.
  */
@@ -65,7 +71,8 @@ static bool is_secret_pair(const char *text, const char *end, const char *s)
 	if (name == end || !*s || *s == '$' || strchr(";&|)", *s))
 		return false;
 	value = mem_strndup(s, strcspn(s, ENDS));
-	return env_is_secret_name(name, (size_t)(end - name), value);
+	return !is_switch(value) &&
+	       env_is_secret_name(name, (size_t)(end - name), value);
 }
 
 /* The first value in @text that has a secret's name before it, or NULL */

@@ -57,6 +57,8 @@ TEST(other_words_stay)
 	check_text(ARGS("sh", "-c", "KEY=$OTHER make"), "sh -c 'KEY=$OTHER make'");
 	check_text(ARGS("git", "log", "--author=me", "a:b"), "git log --author=me a:b");
 	check_text(ARGS("docker", "run", "-u", "me", "x:1"), "docker run -u me x:1");
+	check_text(ARGS("ssh", "-o", "PasswordAuthentication=no", "x"),
+		   "ssh -o PasswordAuthentication=no x");
 }
 
 TEST(no_argument_follows_the_limit)

@@ -387,11 +387,9 @@ def an_option_is_stricter_than_the_administrator(t):
     contains(r.out, "limits.timeout: 60000")                # The control
 
 
-@test
+@as_root
 def roots_state_is_not_in_another_users_home(t):
     """sudo -E: that user could not remove it, and links there would be followed"""
-    if os.getuid():
-        skip("root's alone")
     state, aim = t.home + "/.local/state/cloche", t.root + "/aim"
     for name in ("HOME", "XDG_STATE_HOME"):
         his = f"{t.root}/his-{name}"
