@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/err.h"
+#include "base/own.h"
 
 /* A BIO that gives out what the gate has read before it reads the socket */
 static int hello_read(BIO *bio, char *p, size_t n, size_t *ret)
@@ -212,9 +213,12 @@ void tls_end_close(struct loop *loop, struct tls_end *end)
 {
 	SSL_free(end->ssl);
 	end->ssl = NULL;
+	/* The gate has the client's socket open as well: closing ours would leave it
+	 * in the loop
+	 */
 	if (end->source.fd >= 0)
-		loop_close(loop, &end->source);
-	end->source.fd = -1;
+		loop_remove(loop, &end->source);
+	close_fd(&end->source.fd);
 	free(end->hello);
 	end->hello = NULL;
 	buf_done(&end->in);
