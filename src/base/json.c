@@ -52,13 +52,16 @@ static int check_shape(const char *text, size_t n, const char *name,
 {
 	bool string = false;
 	unsigned int depth = 0;
+	size_t blanks = 0;
 
 	if (n > JSON_TEXT_MAX)
 		return fail(err, -EFBIG, "%s: larger than 1 MiB", name);
 	if (n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
 		return fail_at(err, name, text, 0,
 			       "starts with a byte-order mark; save it as UTF-8 without one");
-	if (text[strspn(text, " \t\r\n")] == '\0' && strlen(text) == n)
+	while (blanks < n && memchr(" \t\r\n", text[blanks], 4))
+		blanks++;
+	if (blanks == n)
 		return fail(err, -EINVAL,
 			    "%s: is empty; delete it, or write {} into it",
 			    name);
