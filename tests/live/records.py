@@ -188,10 +188,11 @@ def an_edit_that_waits_for_the_next_run_says_so(t):
 @test
 def settings_that_are_gone_still_hold_and_it_is_said(t):
     settings = os.path.join(t.home, ".claude/settings.json")
-    def edit(timeout):
-        t.write(settings, json.dumps({"sandbox": {
+    def edit(timeout):		# At once: an empty file would be reported, too
+        t.write(settings + ".new", json.dumps({"sandbox": {
             "limits": {"timeout": timeout},
             "filesystem": {"allowWrite": [t.away]}}}))
+        os.replace(settings + ".new", settings)
     edit("1h")
     p = t.start("run", "--", "sh", "-c", "echo ready; while read x; do "
                 f"echo > {t.away}/$x && echo done; done")
