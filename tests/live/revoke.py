@@ -317,20 +317,24 @@ def keepers(p):
 
 @test
 def an_edit_in_the_middle_of_another_undoes_nothing(t):
-    """The process that does the first is held up, if it can be caught"""
+    """The process that does the first is held up, if it can be caught
+
+    The second edit repeats the first: a reader who comes late sees only that one.
+    """
     inside = Inside(t)
     for n in range(5):
         one, two = (t.write(f"{t.away}/{n}{i}/file", "text") for i in "ab")
+        both = [one, os.path.dirname(two)]
         equal(inside.ask("get", two), "text")
         before = keepers(inside.p)
         edit(t, denyRead=[one])
         pid = wait_until(lambda: keepers(inside.p) - before, "a keeper").pop()
         try:
             os.kill(pid, signal.SIGSTOP)
-            edit(t, denyRead=[os.path.dirname(two)])
+            edit(t, denyRead=both)
             os.kill(pid, signal.SIGCONT)
         except ProcessLookupError:
-            edit(t, denyRead=[os.path.dirname(two)])
+            edit(t, denyRead=both)
         for path in (one, two):
             equal(inside.ask("until", path, "hidden"), "hidden")
     inside.end()
