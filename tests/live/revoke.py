@@ -310,7 +310,7 @@ def keepers(p):
             with open(f"/proc/{pid}/comm") as file:
                 if file.read() == "cloche-keeper\n":
                     found.add(pid)
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             pass
     return found
 
