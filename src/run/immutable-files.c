@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -107,6 +108,22 @@ static void freeze_program(struct policy *policy)
 	freeze_existing(policy, mem_strdup(CLOCHE_LIBEXECDIR));
 }
 
+/* The name by which this program was started: a link like node_modules/.bin/cloche,
+ * which its user types again. In a host process of the library that name is not ours.
+ */
+static void freeze_invoked(struct policy *policy)
+{
+	const char *name = (const char *)getauxval(AT_EXECFN);
+	auto_free char *self = fs_link("/proc/self/exe");
+	auto_free char *cwd = getcwd(NULL, 0);
+	auto_free char *path = cwd && name ? path_resolve(cwd, name) : NULL;
+
+	if (self && path && !strcmp(path_base(self), "cloche") &&
+	    strcmp(path, self) && !path_is_within("/proc", path) &&
+	    !path_is_within("/dev", path))
+		freeze_existing(policy, take_ptr(path));
+}
+
 /* "cloche" in each directory of the PATH that is below the home or the project */
 static void freeze_on_path(struct policy *policy)
 {
@@ -157,6 +174,7 @@ static void freeze_named(struct policy *policy)
 void immutable_files_add(struct policy *policy)
 {
 	freeze_program(policy);
+	freeze_invoked(policy);
 	freeze_on_path(policy);
 	freeze_named(policy);
 }

@@ -201,6 +201,27 @@ def the_link_to_a_package_that_pnpm_keeps_aside_stays(t):
 
 
 @test
+def the_link_by_which_the_program_was_started_stays(t):
+    install(t, t.dir + "/node_modules/other/bin")
+    link = "node_modules/.bin/cloche"
+    os.mkdir(t.dir + "/node_modules/.bin")
+    for name in (link, "node_modules/.bin/other"):
+        os.symlink("../other/bin/cloche", f"{t.dir}/{name}")
+    for profile in ("default", "srt"):
+        for options in ([], ["--cwd", "node_modules"]):
+            t.outside("./" + link, "run", "--profile", profile, *options,
+                      "--write", t.dir, "-c", f"cd {t.dir}; "
+                      f"rm -f {link}; ln -sfn /bin/true {link}; echo x > x; "
+                      f"mv -T x {link}; mv -T node_modules/.bin old; "
+                      "rm node_modules/.bin/other && "
+                      "ln -s ../other/bin/cloche node_modules/.bin/other && "
+                      "touch control")
+            check(t.exists("control"), "the control")
+            os.unlink(t.dir + "/control")
+            equal(os.readlink(f"{t.dir}/{link}"), "../other/bin/cloche", profile)
+
+
+@test
 def the_program_on_the_path_is_not_shadowed(t):
     bin = t.home + "/.local/bin"
     os.makedirs(bin)
