@@ -22,14 +22,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "compat/applet.h"
-#include "policy/srt-settings.h"
 #include "run/options.h"
 #include "run/output.h"
 #include "run/run.h"
@@ -176,16 +174,6 @@ static int srt_parse(int argc, char **argv, struct srt_call *ret)
 	return r;
 }
 
-#define FILE_RULES "this file's rules (its denyRead, allowRead and credential entries included)"
-
-static int refuse_settings(const char *reason, const char *lost)
-{
-	stderr_line("Error: %s", reason);
-	stderr_line("Refusing to run with the built-in defaults, which would drop %s.",
-		 lost);
-	return 1;
-}
-
 static void on_say(void *arg, const char *line)
 {
 	(void)arg;
@@ -206,73 +194,17 @@ static void on_print(void *arg, const char *text, size_t n)
 	}
 }
 
-/* Look at the file as srt does; 0, or the exit status with a message */
-static int check_text(const char *file, const struct buf *text)
-{
-	auto_free char *reason = NULL;
-	struct err err = { 0 };
-	json_t *root;
-
-	if (!buf_str(text)[strspn(buf_str(text), " \t\r\n\v\f")]) {
-		reason = mem_printf("%s is empty. Delete it, or put a config in it.",
-				    file);
-		return refuse_settings(reason, FILE_RULES);
-	}
-	root = json_parse(buf_str(text), text->len, file, &err);
-	if (!root) {
-		const char *words = strstr(err.msg, "not valid JSON: ");
-
-		reason = mem_printf("%s is not valid JSON: %s", file,
-				    words ? words + 16 : err.msg);
-		return refuse_settings(reason, FILE_RULES);
-	}
-	if (srt_check(root, &err) < 0)
-		reason = mem_printf("%s does not hold a valid config — %s",
-				    file, err.msg);
-	else if (json_object_get(json_object_get(root, "network"),
-				 "mitmProxy"))
-		stderr_line("srt: note: network.mitmProxy has no effect here: %s",
-			 file);
-	json_decref(root);
-	return reason ? refuse_settings(reason, FILE_RULES) : 0;
-}
-
-/* Find and check the settings; *@ret is the file to use, the text of one that can
- * be read only once, or NULL: none
- */
-static int find_settings(const struct srt_call *call, char **ret)
+/* The settings file to use, or NULL: the default one does not exist */
+static char *find_settings(const struct srt_call *call)
 {
 	auto_free char *home = fs_home();
 	auto_free char *file = call->settings ? mem_strdup(call->settings) :
 		home ? path_join(home, ".srt-settings.json") : NULL;
-	auto_buf struct buf text = { 0 };
-	auto_free char *reason = NULL;
-	int fd, r;
 
-	*ret = NULL;
-	if (!file)
-		return 0;
-	fd = options_stream_fd(file);
-	r = fd < 0 ? fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &text, NULL) :
-	    fs_read_fd(fd, JSON_TEXT_MAX, &text, NULL);
-	if (r == -ENOENT && call->settings) {
-		reason = mem_printf("%s does not exist.", file);
-		return refuse_settings(reason, "the rules --settings asked for");
-	}
-	if (r == -ENOENT && call->debug)
-		stderr_line("[SandboxDebug] No config found at %s, using default config",
-			 file);
-	if (r == -ENOENT)
-		return 0;
-	if (r < 0) {
-		reason = mem_printf("%s could not be read (%s).", file,
-				    strerrorname_np(-r));
-		return refuse_settings(reason, FILE_RULES);
-	}
-	r = check_text(file, &text);
-	if (r == 0)
-		*ret = fd < 0 ? take_ptr(file) : buf_take(&text);
-	return r;
+	if (file && !call->settings && access(file, F_OK) < 0 &&
+	    errno == ENOENT)
+		return NULL;
+	return take_ptr(file);
 }
 
 /* A file cannot be waited for: what it holds goes into a pipe in its place. 0,
@@ -370,9 +302,10 @@ static char **command_for(const struct srt_call *call, char *shell,
 	return argv;
 }
 
-static int add_options(const struct srt_call *call, const char *settings,
-		       struct options *options, struct err *err)
+static int add_options(const struct srt_call *call, struct options *options,
+		       struct err *err)
 {
+	auto_free char *settings = find_settings(call);
 	int r = options_add(options, OPTION_NO_SETTINGS, NULL, err);
 
 	options->as_srt = true;
@@ -381,7 +314,7 @@ static int add_options(const struct srt_call *call, const char *settings,
 	if (r == 0)
 		r = options_add(options, OPTION_ANNOTATE, "never", err);
 	if (r == 0 && settings)
-		r = options_add(options, OPTION_SETTINGS, settings, err);
+		r = options_add_settings(options, settings, err);
 	if (r == 0 && call->control)
 		r = options_add(options, OPTION_CONTROL_FD, call->control,
 				err);
@@ -390,7 +323,7 @@ static int add_options(const struct srt_call *call, const char *settings,
 	return r;
 }
 
-static int run_srt(const struct srt_call *call, const char *settings)
+static int run_srt(const struct srt_call *call)
 {
 	static const struct output output = {
 		.say = on_say, .print = on_print,
@@ -404,12 +337,7 @@ static int run_srt(const struct srt_call *call, const char *settings)
 	struct err err = { 0 };
 	int r;
 
-	if (call->debug)
-		stderr_line("[SandboxDebug] Initializing sandbox...");
-	if (call->debug && call->string)
-		stderr_line("[SandboxDebug] Command string mode (-c): %s",
-			 call->string);
-	r = add_options(call, settings, &options, &err);
+	r = add_options(call, &options, &err);
 	one = (struct run){ .options = &options, .output = &output,
 			    .argv = argv, .err = &err };
 	if (r == 0)
@@ -423,7 +351,6 @@ static int run_srt(const struct srt_call *call, const char *settings)
 int applet_srt(int argc, char **argv)
 {
 	struct srt_call call = { 0 };
-	auto_free char *settings = NULL;
 	int r = srt_parse(argc, argv, &call);
 
 	if (r >= 0)
@@ -434,12 +361,10 @@ int applet_srt(int argc, char **argv)
 	}
 	if (getenv("SRT_DEBUG") && *getenv("SRT_DEBUG"))
 		call.debug = true;
-	r = find_settings(&call, &settings);
-	if (r == 0 && call.control)
-		r = check_control(call.control);
+	r = call.control ? check_control(call.control) : 0;
 	if (r == 0 && !call.string && !call.words[0]) {
 		stderr_line("Error: No command specified. Use -c <command> or provide command arguments.");
 		r = 1;
 	}
-	return r ? r : run_srt(&call, settings);
+	return r ? r : run_srt(&call);
 }

@@ -162,18 +162,20 @@ static int add_managed(struct load *load, const char *dir_name,
 static int add_flag(struct load *load)
 {
 	const char *flag = load->req->flag, *cwd = load->req->cwd;
+	const bool as_srt = load->req->as_srt;
+	struct document_place place = {
+		.scope = SCOPE_FLAG, .shape = as_srt ? SHAPE_SRT : SHAPE_GUESS,
+		.name = "--settings", .base = cwd, .rules_base = cwd,
+		.as_srt = as_srt,
+	};
 	auto_free char *path = NULL;
 	auto_free char *dir = NULL;
 
 	if (!flag)
 		return 0;
 	if (flag[strspn(flag, " \t\r\n")] == '{') {
-		const int r = document_add(&load->facts, load->policy,
-			&(struct document_place){
-				.scope = SCOPE_FLAG, .shape = SHAPE_GUESS,
-				.name = "--settings", .base = cwd,
-				.rules_base = cwd,
-			}, flag, strlen(flag));
+		const int r = document_add(&load->facts, load->policy, &place,
+					   flag, strlen(flag));
 
 		note_file(load, SCOPE_FLAG, "--settings",
 			  r == 0 ? FILE_READ : FILE_BAD);
@@ -181,12 +183,9 @@ static int add_flag(struct load *load)
 	}
 	path = path_resolve(cwd, flag);
 	dir = path_parent(path);
-	return add_file(load, &(struct document_place){
-		.scope = SCOPE_FLAG,
-		.shape = load->req->as_srt ? SHAPE_SRT : SHAPE_GUESS,
-		.name = path, .base = cwd, .rules_base = dir,
-		.as_srt = load->req->as_srt,
-	}, true);
+	place.name = path;
+	place.rules_base = dir;
+	return add_file(load, &place, true);
 }
 
 /* The directory whose .claude/settings.local.json is the local one: the

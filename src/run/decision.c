@@ -543,8 +543,8 @@ static void furnish_home(struct decision *s, struct plan_request *request)
 	show_command(s->view, request->argv, request->environ);
 }
 
-/* A drop-in of the administrator's that cannot be used stops nothing, nor does a
- * key that is unknown, but neither is passed over in silence
+/* An unusable drop-in of the administrator's, an unknown key and a proxy that srt
+ * would use stop nothing, but are reported
  */
 static void note_settings(struct view *view,
 			  const struct settings_report *report, bool as_srt)
@@ -555,7 +555,8 @@ static void note_settings(struct view *view,
 		if (note->level == NOTE_ERROR)
 			view_note(view, mem_printf("%s; the rest is enforced",
 						   note->text));
-		else if (note->level == NOTE_UNKNOWN && !as_srt)
+		else if ((note->level == NOTE_UNKNOWN && !as_srt) ||
+			 strstr(note->text, "network.mitmProxy: "))
 			view_note(view, mem_strdup(note->text));
 	}
 }

@@ -152,8 +152,10 @@ bool options_has(const struct options *options, enum option_id id)
 
 const char *options_verb = "help";
 
-/* A named pipe in a directory is not read: a command could have made it to block us */
-int options_stream_fd(const char *file)
+/* The descriptor of a pipe that @file (/dev/fd/63) names, or -1. A named pipe in a
+ * directory is not read: a command could have made it to block us.
+ */
+static int stream_fd(const char *file)
 {
 	static const char *const dirs[] = { "/dev/fd/", "/proc/self/fd/" };
 	struct stat st;
@@ -171,12 +173,11 @@ int options_stream_fd(const char *file)
 	       !S_ISREG(st.st_mode) ? STDIN_FILENO : -1;
 }
 
-/* Settings that can be read only once are as if they were written here */
-static int add_settings(struct options *options, const char *file,
-			struct err *err)
+int options_add_settings(struct options *options, const char *file,
+			 struct err *err)
 {
 	const int fd = !file ? -1 : !strcmp(file, "-") ? STDIN_FILENO :
-		       options_stream_fd(file);
+		       stream_fd(file);
 	auto_buf struct buf text = { 0 };
 	int r;
 
@@ -230,7 +231,7 @@ int options_parse_one(char **argv, struct options *options, struct err *err)
 		return -ENOENT;
 	next = !value && rows[id].argument && argv[1];
 	value = next ? argv[1] : value;
-	r = id == OPTION_SETTINGS ? add_settings(options, value, err) :
+	r = id == OPTION_SETTINGS ? options_add_settings(options, value, err) :
 	    options_add(options, id, value, err);
 	return r < 0 ? r : 1 + next;
 }

@@ -87,10 +87,11 @@ bool options_has(const struct options *options, enum option_id id);
 /* The verb that was typed, for messages */
 extern const char *options_verb;
 
-/* The descriptor that @file (/dev/fd/63) names, if what is read from it is gone
- * then; or -1
+/* Add --settings @file. A pipe, which can be read only once, is read here, and its
+ * text takes the file's place. Returns 0 or a negative errno with a message.
  */
-int options_stream_fd(const char *file);
+int options_add_settings(struct options *options, const char *file,
+			 struct err *err);
 
 /* Parse the options of run/options.def from argv[1] on, up to "--" or the first
  * non-option argument; argv[argc] is NULL. Returns the index of the first argument

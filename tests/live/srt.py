@@ -53,7 +53,10 @@ def settings_may_come_through_a_pipe(t):
     contains(r.err, "Permission denied")
     check(t.exists("made"), r)
     r = t.outside("bash", "-c", script, "bash", "{")
-    contains(r.err, "Refusing to run")
+    check(r.err.startswith("Error: "), r)
+    equal((r.code, r.out), (1, ""))
+    r = t.outside("bash", "-c", script, "bash", "{}")
+    contains(r.err, "does not hold a valid config")
     equal((r.code, r.out), (1, ""))
 
 

@@ -336,7 +336,8 @@ def calls_have_the_same_end_and_the_same_words(t):
         theirs = t.outside("node", SRT, *argv, stdin="in\n", timeout=RUN_SECONDS)
         ours = t.run("as", "srt", *argv, stdin="in\n",
                      env={"CLAUDE_TMPDIR": "/tmp"})
-        cut = lambda text: text.split("is not valid JSON")[0]
+        # What is wrong with a settings file is said in our own words
+        cut = lambda text: "" if text.startswith("Error: /") else text
         equal((ours.code, ours.out, cut(ours.err)),
               (theirs.code, theirs.out, cut(theirs.err)), argv)
 
@@ -412,14 +413,12 @@ def files_that_srt_refuses_are_refused(t):
     bad = 0
     for file, line in zip(files, r.out.splitlines()):
         theirs = json.loads(line)
-        ours = [line for line in t.run("as", "srt", "-s", file).ended(1)
-                .err.split("\n") if not line.startswith("srt: note: ")][0]
+        ours = t.run("as", "srt", "-s", file, "--", "true").err
         bad += theirs is not None
-        want = f"Error: {file} does not hold a valid config" if theirs else \
-            "Error: No command specified."
+        refused = ours.startswith(f"Error: {file} does not hold a valid config")
         with open(file) as text:
-            check(ours.startswith(want), ours, theirs, f"CLOCHE_SEED={seed}",
-                  text.read())
+            check(refused == (theirs is not None), ours, theirs,
+                  f"CLOCHE_SEED={seed}", text.read())
     check(bad > len(files) // 3, "only", bad, "were refused")
 
 main()
