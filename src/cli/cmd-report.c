@@ -69,15 +69,21 @@ static void add_record(struct page *page, const struct buf *line)
 	page->found++;
 }
 
+/* The line of a run that has not ended gets the key "running" */
 static int add_run(void *arg, const struct run_record *run)
 {
+	const bool running = run_record_is_running(run);
 	auto_buf struct buf line = { 0 };
 	struct page *page = arg;
 
-	if (run->end_ms < page->since_ms ||
+	if ((!running && (run->end_ms ? run->end_ms : run->start_ms) < page->since_ms) ||
 	    (page->run && strcmp(run->run, page->run) != 0))
 		return 0;
 	run_record_to_json(run, &line);
+	if (!run->end_ms) {
+		line.len -= strlen("}\n");
+		buf_addf(&line, ",\"running\":%s}", running ? "true" : "false");
+	}
 	add_record(page, &line);
 	return 0;
 }

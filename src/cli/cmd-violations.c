@@ -40,7 +40,7 @@ struct query {
 /**
  * struct records - Those found, each once; the last line of one counts
  * @index:	Where in @v a record is, by run, kind, target and program
- * @ends:	How each run ended, in words, by its id
+ * @ends:	How each run ended, or that it has not, in words, by its id
  */
 struct records {
 	const struct query *query;
@@ -134,11 +134,13 @@ static int collect_end(void *arg, const struct run_record *run)
 	const int64_t ms = run->end_ms - run->start_ms;
 	auto_free char *text = NULL;
 
-	if (run->end_ms < r->query->since_ms ||
-	    (r->query->run && strcmp(run->run, r->query->run) != 0))
+	if (r->query->run && strcmp(run->run, r->query->run) != 0)
 		return 0;
-	text = mem_printf(" (exit status %d, %" PRId64 ".%" PRId64 " s)", run->status,
-			  ms / 1000, ms % 1000 / 100);
+	if (run->end_ms)
+		text = mem_printf(" (exit status %d, %" PRId64 ".%" PRId64 " s)", run->status,
+				  ms / 1000, ms % 1000 / 100);
+	else
+		text = mem_strdup(run_record_is_running(run) ? " (running)" : " (killed)");
 	json_object_set_new_nocheck(r->ends, run->run, json_string(text));
 	return 0;
 }

@@ -268,9 +268,9 @@ void report_finish(struct report *report)
 		(void)write_record(report, &closing, true);
 }
 
-void report_store_run(struct report *report, const struct run_record *end)
+void report_store_run(struct report *report, const struct run_record *run)
 {
-	struct run_record record = *end;
+	struct run_record record = *run;
 
 	if (!report->store_dir || open_store(report) < 0)
 		return;

@@ -65,10 +65,11 @@ void report_missing(struct report *report, const char *words);
  */
 void report_finish(struct report *report);
 
-/* After that: store that the run has ended. Of @end, the run, its command and its refusals
- * are filled in here. Nothing is reported if it cannot be stored.
+/* Store that the run lasts; or, after report_finish(), that it has ended. Of @run, the id,
+ * the command and the refusals are filled in here. Nothing is reported if it cannot be
+ * stored.
  */
-void report_store_run(struct report *report, const struct run_record *end);
+void report_store_run(struct report *report, const struct run_record *run);
 
 /* The footer for stderr (report/footer.h) */
 void report_footer(const struct report *report, enum footer_mode mode,

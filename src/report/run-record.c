@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report/run-record.c - one run that has ended: command, policy, tier, refusals */
+/* report/run-record.c - one run: command, policy, tier, refusals */
 
 #include "report/run-record.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -17,7 +19,8 @@
 #include "policy/policy.h"
 #include "report/command-text.h"
 
-static const char KIND[] = "run";	/* The value of "record" */
+/* The values of "record": a run that has ended, and one that may last */
+static const char ENDED[] = "run", STARTED[] = "start";
 
 static const struct {
 	const char *key;
@@ -43,6 +46,40 @@ void run_record_done(struct run_record *record)
 	}
 }
 
+/* Field 22 of /proc/PID/stat. The name before it may hold anything, so it is counted from
+ * the last parenthesis. 0 if there is no such process.
+ */
+static uint64_t start_ticks(pid_t pid)
+{
+	enum { AFTER_NAME = 20 };
+	char path[64], text[1024], *at;
+	auto_close int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	at = strrchr(text, ')');
+	for (int i = 0; at && i < AFTER_NAME; i++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+void run_record_set_process(struct run_record *record)
+{
+	record->pid = getpid();
+	record->ticks = start_ticks(record->pid);
+}
+
+bool run_record_is_running(const struct run_record *record)
+{
+	return !record->end_ms && record->pid > 0 && record->ticks &&
+	       start_ticks(record->pid) == record->ticks;
+}
+
 uint64_t run_record_refusals(const struct run_record *record)
 {
 	uint64_t sum = 0;
@@ -52,29 +89,41 @@ uint64_t run_record_refusals(const struct run_record *record)
 	return sum;
 }
 
-void run_record_to_json(const struct run_record *record, struct buf *out)
+static void add_end(struct buf *out, const struct run_record *r)
 {
-	char start[VIOLATION_TIME_SIZE], end[VIOLATION_TIME_SIZE];
-	struct run_record r = *record;
 	const char *comma = "";
 
-	violation_time(r.start_ms, start);
-	violation_time(r.end_ms, end);
-	buf_addf(out, "{\"v\":1,\"record\":\"%s\",\"start\":\"%s\",\"end\":\"%s\"",
-		 KIND, start, end);
+	buf_addf(out, ",\"status\":%d,\"refused\":{", r->status);
+	for (enum violation_kind kind = 0; kind < VIOLATION_KINDS; kind++) {
+		if (!r->refused[kind])
+			continue;
+		buf_addf(out, "%s\"%s\":%" PRIu64, comma, violation_kind_name(kind),
+			 r->refused[kind]);
+		comma = ",";
+	}
+	buf_adds(out, "}}\n");
+}
+
+void run_record_to_json(const struct run_record *record, struct buf *out)
+{
+	char time[VIOLATION_TIME_SIZE];
+	struct run_record r = *record;
+
+	violation_time(r.start_ms, time);
+	buf_addf(out, "{\"v\":1,\"record\":\"%s\",\"start\":\"%s\"",
+		 r.end_ms ? ENDED : STARTED, time);
+	violation_time(r.end_ms, time);
+	if (r.end_ms)
+		buf_addf(out, ",\"end\":\"%s\"", time);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		buf_addf(out, ",\"%s\":", texts[i].key);
 		violation_add_text(out, *text_at(&r, i));
 	}
-	buf_addf(out, ",\"status\":%d,\"refused\":{", r.status);
-	for (enum violation_kind kind = 0; kind < VIOLATION_KINDS; kind++) {
-		if (!r.refused[kind])
-			continue;
-		buf_addf(out, "%s\"%s\":%" PRIu64, comma, violation_kind_name(kind),
-			 r.refused[kind]);
-		comma = ",";
-	}
-	buf_adds(out, "}}\n");
+	if (r.end_ms)
+		add_end(out, &r);
+	else
+		buf_addf(out, ",\"pid\":%d,\"ticks\":%" PRIu64 "}\n", (int)r.pid,
+			 r.ticks);
 }
 
 static int read_time(const json_t *root, const char *key, int64_t *ret)
@@ -114,18 +163,40 @@ static int read_refused(json_t *refused, struct run_record *r)
 	return 0;
 }
 
-static int read_record(json_t *root, struct run_record *r)
+static int read_end(json_t *root, struct run_record *r)
 {
 	const json_t *status = json_object_get(root, "status");
-	const char *kind = json_string_value(json_object_get(root, "record"));
 
-	if (!kind || strcmp(kind, KIND) != 0 || !json_is_integer(status) ||
-	    json_integer_value(json_object_get(root, "v")) != 1 ||
-	    read_time(root, "start", &r->start_ms) < 0 ||
-	    read_time(root, "end", &r->end_ms) < 0 ||
-	    read_refused(json_object_get(root, "refused"), r) < 0)
+	if (!json_is_integer(status) || read_time(root, "end", &r->end_ms) < 0 ||
+	    !r->end_ms)
 		return -EINVAL;
 	r->status = (int)json_integer_value(status);
+	return read_refused(json_object_get(root, "refused"), r);
+}
+
+static int read_process(const json_t *root, struct run_record *r)
+{
+	const json_t *pid = json_object_get(root, "pid");
+	const json_t *ticks = json_object_get(root, "ticks");
+
+	if (!json_is_integer(pid) || json_integer_value(pid) < 0 ||
+	    json_integer_value(pid) > INT32_MAX || !json_is_integer(ticks) ||
+	    json_integer_value(ticks) < 0)
+		return -EINVAL;
+	r->pid = (pid_t)json_integer_value(pid);
+	r->ticks = (uint64_t)json_integer_value(ticks);
+	return 0;
+}
+
+static int read_record(json_t *root, struct run_record *r)
+{
+	const char *kind = json_string_value(json_object_get(root, "record"));
+
+	if (!kind || json_integer_value(json_object_get(root, "v")) != 1 ||
+	    read_time(root, "start", &r->start_ms) < 0 ||
+	    (strcmp(kind, ENDED) ? strcmp(kind, STARTED) || read_process(root, r) < 0
+				 : read_end(root, r) < 0))
+		return -EINVAL;
 	return read_texts(root, r);
 }
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report/run-record.h - one run that has ended: command, policy, tier, refusals
+/* report/run-record.h - one run: command, policy, tier, refusals
  *
- * A line of the store (report/violation-store.h) beside the refusals of the run. What is
- * kept, how long and why: docs/decisions/records.md.
+ * Lines of the store (report/violation-store.h) beside the refusals of the run: one while
+ * the run lasts, unless it is a short one, and one when it has ended. What is stored, how
+ * long and why: docs/decisions/records.md.
  */
 
 #ifndef REPORT_RUN_RECORD_H
 #define REPORT_RUN_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "report/violation.h"
 
@@ -20,23 +23,38 @@ enum { POLICY_DIGEST_SIZE = 65 };	/* SHA-256 in hexadecimal, and its end */
 
 /**
  * struct run_record - Strings are the record's own; NULL is unknown
- * @start_ms, @end_ms: Since the epoch
+ * @start_ms:	Since the epoch
+ * @end_ms:	Likewise; 0 in the line that is written while the run lasts, which has
+ *		neither @status nor @refused
  * @run:	The run's id
  * @command:	Shortened, without what looks like a secret (report/command-text.h)
  * @project:	The directory that was writable by default, or where the command started
  * @policy:	policy_digest() of what the run started with
  * @tier:	tier_name()
  * @status:	The exit status
+ * @pid:	The supervisor, in the line that is written while the run lasts; else 0
+ * @ticks:	When the kernel says that @pid was started, so that a process that got
+ *		the number later is not taken for it
  * @refused:	How often, of each kind; what a rule ignores is not counted
  */
 struct run_record {
 	int64_t start_ms, end_ms;
 	char *run, *command, *project, *policy, *tier;
 	int status;
+	pid_t pid;
+	uint64_t ticks;
 	uint64_t refused[VIOLATION_KINDS];
 };
 
 void run_record_done(struct run_record *record);
+
+/* Fill in @pid and @ticks for this process; 0 if /proc does not say */
+void run_record_set_process(struct run_record *record);
+
+/* True if the supervisor of a run that has no end yet is still there. Without an end and
+ * without a supervisor it was killed.
+ */
+bool run_record_is_running(const struct run_record *record);
 
 /* The refusals of all kinds */
 uint64_t run_record_refusals(const struct run_record *record);

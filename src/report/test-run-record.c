@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -47,12 +48,51 @@ TEST(a_record_comes_back)
 	run_record_done(&r);
 }
 
+TEST(a_run_without_an_end_is_running_or_was_killed)
+{
+	auto_buf struct buf line = { 0 };
+	struct run_record record = example, r;
+	pid_t child;
+	int go[2];
+
+	record.end_ms = 0;
+	run_record_set_process(&record);
+	CHECK(record.ticks);
+	run_record_to_json(&record, &line);
+	CHECK_INT(run_record_from_json(line.p, line.len, &r), 0);
+	CHECK_INT(r.end_ms, 0);
+	CHECK_INT(r.pid, getpid());
+	CHECK(run_record_is_running(&r));
+	/* The number of the process is used again */
+	r.ticks++;
+	CHECK(!run_record_is_running(&r));
+	run_record_done(&r);
+	CHECK(!run_record_is_running(&example));
+
+	CHECK_INT(pipe2(go, O_CLOEXEC), 0);
+	child = fork();
+	if (!child) {
+		run_record_set_process(&record);
+		CHECK_INT(fs_write_all(go[1], &record.ticks, sizeof(record.ticks)), 0);
+		pause();
+		_exit(0);
+	}
+	CHECK_INT(read(go[0], &record.ticks, sizeof(record.ticks)), sizeof(record.ticks));
+	record.pid = child;
+	CHECK(run_record_is_running(&record));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	CHECK(!run_record_is_running(&record));
+}
+
 TEST(other_lines_are_no_records)
 {
 	static const char *const bad[] = {
 		"", "{", "[\"record\"]", "{\"record\":\"run\"}",
 		"{\"v\":2,\"record\":\"run\",\"run\":\"x\",\"start\":\"1970-01-01T00:00:01.000Z\",\"end\":\"1970-01-01T00:00:01.000Z\",\"status\":0}",
 		"{\"v\":1,\"record\":\"other\",\"run\":\"x\",\"start\":\"1970-01-01T00:00:01.000Z\",\"end\":\"1970-01-01T00:00:01.000Z\",\"status\":0}",
+		"{\"v\":1,\"record\":\"start\",\"run\":\"x\",\"start\":\"1970-01-01T00:00:01.000Z\"}",
+		"{\"v\":1,\"record\":\"start\",\"run\":\"x\",\"start\":\"1970-01-01T00:00:01.000Z\",\"pid\":-1,\"ticks\":1}",
 		"{\"v\":1,\"record\":\"run\",\"run\":7,\"start\":\"1970-01-01T00:00:01.000Z\",\"end\":\"1970-01-01T00:00:01.000Z\",\"status\":0}",
 		"{\"v\":1,\"record\":\"run\",\"run\":\"x\",\"start\":\"1970\",\"end\":\"1970-01-01T00:00:01.000Z\",\"status\":0}",
 		"{\"v\":1,\"record\":\"run\",\"run\":\"x\",\"start\":\"1970-01-01T00:00:01.000Z\",\"end\":\"1970-01-01T00:00:01.000Z\",\"status\":0,\"refused\":{\"fs-write\":-1}}",

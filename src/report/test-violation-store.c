@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -135,6 +138,82 @@ static unsigned int count_lines(void)
 			lines++;
 	}
 	return lines;
+}
+
+/* Make the file @name, in the store, @days old */
+static void set_age(const char *name, int days)
+{
+	const time_t then = time(NULL) - (time_t)days * 24 * 60 * 60;
+	const struct timespec times[2] = { { .tv_sec = then }, { .tv_sec = then } };
+
+	CHECK_INT(utimensat(AT_FDCWD, file_path(name), times, 0), 0);
+}
+
+static bool exists(const char *name)
+{
+	return access(file_path(name), F_OK) == 0;
+}
+
+TEST(records_that_are_too_old_are_dropped)
+{
+	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
+
+	append(store, 1, 0);
+	set_age("violations.lock", VIOLATION_STORE_DAYS / 4 - 1);
+	append(store, 1, 1);
+	CHECK(!exists("violations.jsonl.1"));
+	set_age("violations.lock", VIOLATION_STORE_DAYS / 4 + 1);
+	append(store, 1, 2);
+	CHECK(exists("violations.jsonl.1"));
+	append(store, 1, 3);			/* Not again */
+	CHECK(!exists("violations.jsonl.2"));
+	/* Not used for long: the next record is the only one */
+	set_age("violations.jsonl", VIOLATION_STORE_DAYS);
+	set_age("violations.jsonl.1", VIOLATION_STORE_DAYS);
+	set_age("violations.lock", VIOLATION_STORE_DAYS);
+	append(store, 1, 4);
+	CHECK_INT(count_lines(), 1);
+	/* A clock that was wrong, and is set back */
+	set_age("violations.lock", -1000);
+	append(store, 1, 5);
+	CHECK_INT(count_lines(), 2);
+	violation_store_free(store);
+}
+
+TEST(a_huge_file_is_read_from_its_end_and_put_aside)
+{
+	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
+	unsigned int count = 0;
+	struct stat st;
+
+	append(store, 1, 0);
+	CHECK_INT(truncate(file_path("violations.jsonl"), 1 << 30), 0);
+	CHECK_INT(violation_store_each(store, count_any, &count, NULL), 0);
+	CHECK_INT(count, 0);
+	append(store, 1, 1);			/* Into a new file */
+	CHECK_INT(stat(file_path("violations.jsonl.1"), &st), 0);
+	CHECK_INT(st.st_size, 1 << 30);
+	CHECK_INT(violation_store_each(store, count_any, &count, NULL), 0);
+	CHECK_INT(count, 1);
+	violation_store_free(store);
+}
+
+TEST(a_full_disk_loses_one_line_and_nothing_else)
+{
+	const struct rlimit most = { 1000, 1000 };
+	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
+	unsigned int written = 0, count = 0;
+	struct violation v = { .kind = VIOLATION_FS_WRITE, .time_ms = 1, .count = 1 };
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_INT(setrlimit(RLIMIT_FSIZE, &most), 0);
+	while (violation_store_append(store, &v) == 0)
+		written++;
+	CHECK(written > 1);
+	CHECK(violation_store_append(store, &v) < 0);
+	CHECK_INT(violation_store_each(store, count_any, &count, NULL), 0);
+	CHECK_INT(count, written);
+	violation_store_free(store);
 }
 
 TEST(four_files_of_the_given_size)

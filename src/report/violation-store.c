@@ -8,7 +8,8 @@
  * the file that was just put aside: still read, still whole. Rotation and
  * clearing take an exclusive lock; the one that finds it taken leaves the
  * rotation to the holder and appends. Readers take it shared, so files keep
- * their names while they are read.
+ * their names while they are read. The lock's time of modification is that of
+ * the last rotation.
  */
 
 #include "report/violation-store.h"
@@ -23,6 +24,7 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -120,15 +122,45 @@ static int open_current(struct violation_store *store)
 	return store->fd < 0 ? -errno : 0;
 }
 
-/* Put the newest file aside if it is full; at most one process does it */
-static void rotate(struct violation_store *store)
+enum { DAY = 24 * 60 * 60, PERIOD = VIOLATION_STORE_DAYS * DAY / VIOLATION_STORE_FILES };
+
+/* A clock that was set back makes nothing old */
+static bool is_older(const struct stat *st, time_t seconds)
+{
+	return st->st_mtime < time(NULL) - seconds;
+}
+
+/* The newest file, of @size bytes, is to be put aside before @more are added */
+static bool is_due(const struct violation_store *store, off_t size, size_t more)
+{
+	struct stat lock;
+
+	return size && ((size_t)size + more > store->file_max ||
+			(!fstat(store->lock, &lock) && is_older(&lock, PERIOD)));
+}
+
+static void remove_old(const struct violation_store *store)
+{
+	for (unsigned int i = 1; i < VIOLATION_STORE_FILES; i++) {
+		char name[NAME_MAX];
+		struct stat st;
+
+		file_name(i, name);
+		if (!fstatat(store->dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    is_older(&st, (VIOLATION_STORE_FILES - 1) * PERIOD))
+			(void)unlinkat(store->dir, name, 0);
+	}
+}
+
+/* Put the newest file aside if that is still due; at most one process does it */
+static void rotate(struct violation_store *store, size_t more)
 {
 	struct stat st;
 
 	if (flock(store->lock, LOCK_EX | LOCK_NB) < 0)
 		return;
 	if (!fstatat(store->dir, NAME, &st, AT_SYMLINK_NOFOLLOW) &&
-	    (size_t)st.st_size >= store->file_max) {
+	    is_due(store, st.st_size, more)) {
 		for (unsigned int i = VIOLATION_STORE_FILES - 1; i > 0; i--) {
 			char from[NAME_MAX], to[NAME_MAX];
 
@@ -136,6 +168,8 @@ static void rotate(struct violation_store *store)
 			file_name(i, to);
 			(void)renameat(store->dir, from, store->dir, to);
 		}
+		(void)futimens(store->lock, NULL);
+		remove_old(store);
 	}
 	(void)flock(store->lock, LOCK_UN);
 }
@@ -150,8 +184,8 @@ static int append_line(struct violation_store *store, const struct buf *line)
 		return r;
 	if (fstat(store->fd, &st) < 0)
 		return -errno;
-	if ((size_t)st.st_size + line->len > store->file_max && st.st_size) {
-		rotate(store);
+	if (is_due(store, st.st_size, line->len)) {
+		rotate(store, line->len);
 		r = open_current(store);
 		if (r < 0)
 			return r;
@@ -261,13 +295,18 @@ static int drain(struct reader *rd, const struct consumer *to)
 	}
 }
 
+/* The first line that is read of a file that is too large is torn, and passed over */
 static int open_file(const struct violation_store *store, unsigned int i)
 {
 	char name[NAME_MAX];
+	struct stat st;
+	int fd;
 
 	file_name(i, name);
-	return openat(store->dir, name,
-		      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	fd = openat(store->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size > VIOLATION_STORE_READ_MAX)
+		(void)lseek(fd, -(off_t)VIOLATION_STORE_READ_MAX, SEEK_END);
+	return fd;
 }
 
 static int each_record(struct violation_store *store, const struct consumer *to, struct err *err)

@@ -4,6 +4,11 @@
  * violations.jsonl is the newest file, .1 to .3 are older. Many runs append
  * at once; a record is one write() to a descriptor in append mode, so records
  * are whole. Writers take no lock: a stopped process must not stop others.
+ *
+ * Of each file at most VIOLATION_STORE_READ_MAX bytes are read, the last ones. No record
+ * is older than VIOLATION_STORE_DAYS after a record was appended: the newest file is put
+ * aside when the last rotation was a quarter of that ago, and a file that was not written
+ * for the other three is removed then.
  */
 
 #ifndef REPORT_VIOLATION_STORE_H
@@ -19,6 +24,8 @@ struct violation;
 enum {
 	VIOLATION_STORE_FILE_MAX = 8 << 20,	/* Bytes before a file is put aside */
 	VIOLATION_STORE_FILES = 4,		/* The newest and the ones put aside */
+	VIOLATION_STORE_READ_MAX = 64 << 20,	/* Bytes of a file that is larger than ours */
+	VIOLATION_STORE_DAYS = 90,
 };
 
 /* $XDG_STATE_HOME/cloche (or ~/.local/state/cloche); NULL without a home.

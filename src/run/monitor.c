@@ -254,6 +254,7 @@ static void arm(void *arg)
 }
 
 static void watch_settings(struct monitor *w);
+static void store_run(const struct monitor *w, bool ended);
 
 static int on_later(void *arg, uint32_t events)
 {
@@ -264,6 +265,7 @@ static int on_later(void *arg, uint32_t events)
 	close_fd(&w->later.fd);
 	w->lasts = true;
 	watch_settings(w);
+	store_run(w, false);	/* A run that is killed later is known */
 	return 0;
 }
 
@@ -510,24 +512,28 @@ static void tell_unreadable(const struct monitor *w)
 			   buf_str(&safe));
 }
 
-/* The last thing that a run does before its processes are ended */
-static void store_run(const struct monitor *w)
+/* While the run lasts, or as the last thing before its processes are ended */
+static void store_run(const struct monitor *w, bool ended)
 {
 	const struct decision *d = &w->run->decision;
 	char digest[POLICY_DIGEST_SIZE];
-	struct run_record end = {
+	struct run_record record = {
 		.start_ms = (int64_t)w->since.tv_sec * 1000 + w->since.tv_nsec / 1000000,
-		.end_ms = now_ms(CLOCK_REALTIME), .project = d->policy->project,
-		.policy = digest,
-		.status = w->run->job.timed_out ? EXIT_TIMED_OUT : w->run->status,
+		.project = d->policy->project, .policy = digest,
 	};
 	auto_free char *tier = NULL;
 
 	if (policy_flag(d->policy, FLAG_NO_RUN_RECORDS, false))
 		return;
 	policy_digest(d->policy, digest);
-	end.tier = tier = mem_strdup(tier_name(d->plan->tier));
-	report_store_run(w->report, &end);
+	record.tier = tier = mem_strdup(tier_name(d->plan->tier));
+	if (ended) {
+		record.end_ms = now_ms(CLOCK_REALTIME);
+		record.status = w->run->job.timed_out ? EXIT_TIMED_OUT : w->run->status;
+	} else {
+		run_record_set_process(&record);
+	}
+	report_store_run(w->report, &record);
 }
 
 void monitor_finish(struct monitor *w, bool failed)
@@ -551,7 +557,7 @@ void monitor_finish(struct monitor *w, bool failed)
 		output_say(w->run->output, "the next run looks for what was planted: %s",
 			  err.msg);
 	report_finish(w->report);
-	store_run(w);
+	store_run(w, true);
 	if (is_silent(w))
 		return;
 	if (failed)

@@ -18,9 +18,9 @@ def lines(t):
     return t.read(path) if os.path.exists(path) else ""
 
 
-def runs(t):
+def runs(t, kind="run"):
     found = [json.loads(line) for line in lines(t).splitlines()]
-    return [r for r in found if r.get("record") == "run"]
+    return [r for r in found if r.get("record") == kind]
 
 
 @test
@@ -49,6 +49,52 @@ def refusals_are_counted_and_have_the_run(t):
     out = t.run("violations", "list").ok().out
     contains(out, f"run {r['run']}  sh -c ")
     contains(out, " (exit status 2, ")
+
+
+@test
+def a_run_that_was_killed_is_known(t):
+    p = t.start("run", "--", "sh", "-c", f"echo x > {t.away}/a; echo ready; read x",
+                stdin=subprocess.PIPE)
+    equal(p.stdout.readline(), b"ready\n")
+    wait_until(lambda: runs(t, "start"), "the line of a run that lasts")
+    [r] = runs(t, "start")
+    equal((r["pid"], r["tier"], r["project"]), (p.pid, "full", t.dir))
+    contains(t.run("violations", "list").ok().out, " (running)\n")
+    p.kill()
+    p.wait()
+    equal(runs(t), [])
+    contains(t.run("violations", "list").ok().out, " (killed)\n")
+    page = t.run("report", r["run"]).ok().out
+    contains(page, '"running":false')
+    # One that ends has both lines, with one id
+    t.shell("sleep 0.3; exit 3").ended(3)
+    [end] = runs(t)
+    check(end["run"] in [s["run"] for s in runs(t, "start")])
+    # And without records neither
+    t.run("violations", "clear").ok()
+    t.inside("sleep", "0.3", options=["--no-record"]).ok()
+    equal(lines(t), "")
+
+
+@as_root
+def a_full_disk_stops_no_run(t):
+    state = os.path.join(t.home, os.path.dirname(STORE))
+    os.makedirs(state, 0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "tmpfs", state], check=True)
+    try:
+        t.inside("true").ok()
+        with open(os.path.join(state, "fill"), "wb") as file:
+            try:
+                file.write(b"x" * 8192)
+            except OSError:
+                pass
+        r = t.shell(f"sleep 0.1; echo x > {t.away}/a; echo done").ok()
+        equal(r.out, "done\n")
+        check(not os.path.exists(t.away + "/a"))
+        t.run("report").ok()
+        t.run("violations", "list").ok()
+    finally:
+        subprocess.run(["umount", state], check=True)
 
 
 @test
@@ -92,14 +138,19 @@ def a_store_that_cannot_be_written_stops_no_run(t):
 
 @test
 def many_runs_at_once_are_all_recorded(t):
-    started = [subprocess.Popen([CLOCHE, "run", "true", str(i)]) for i in range(24)]
+    started = [subprocess.Popen([CLOCHE, "run", "true", str(i)]) for i in range(100)]
     for p in started:
         equal(p.wait(), 0)
-    equal({r["command"] for r in runs(t)}, {f"true {i}" for i in range(24)})
+    equal({r["command"] for r in runs(t)}, {f"true {i}" for i in range(100)})
     with open(os.path.join(t.home, STORE), "ab") as file:
         file.write(b'{"v":1,"record":"run","sta\n{"v":7,"record":"run"}\n\xff\n')
     t.shell(f"echo > {t.away}/x")
     contains(t.run("violations", "list").ok().out, t.away + "/x")
+    # A store that something else made huge
+    os.truncate(os.path.join(t.home, STORE), 1 << 30)
+    t.shell(f"echo > {t.away}/y")
+    contains(t.run("violations", "list").ok().out, t.away + "/y")
+    check(len(t.run("report").ok().out) < 1 << 20)
     t.run("violations", "clear").ok()
     equal(lines(t), "")
 
