@@ -25,6 +25,7 @@ void journal_done(struct journal *j)
 {
 	strings_done(&j->roots);
 	strings_done(&j->existing);
+	strings_done(&j->sentinels);
 	strings_done(&j->obeyed);
 	free(j->run);
 	free(j->cwd);
@@ -35,6 +36,10 @@ bool journal_existed(const struct journal *j, const char *path)
 {
 	for (size_t i = 0; i < j->existing.len; i++) {
 		if (path_is_within(j->existing.v[i], path))
+			return true;
+	}
+	for (size_t i = 0; i < j->sentinels.len; i++) {
+		if (!strcmp(j->sentinels.v[i], path))
 			return true;
 	}
 	return false;
@@ -55,13 +60,14 @@ static json_t *encode_list(const struct strings *s)
 static char *to_text(const struct journal *j)
 {
 	auto_free char *cwd = encode_bytes(j->cwd);
-	json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:[I, I], s:o, s:o, s:o}",
+	json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:[I, I], s:o, s:o, s:o, s:o}",
 				 "v", 1, "run", j->run, "cwd", cwd, "profile",
 				 profile_name(j->profile), "since",
 				 (json_int_t)j->since.tv_sec,
 				 (json_int_t)j->since.tv_nsec,
 				 "roots", encode_list(&j->roots),
 				 "existing", encode_list(&j->existing),
+				 "sentinels", encode_list(&j->sentinels),
 				 "obeyed", encode_list(&j->obeyed));
 	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 
@@ -197,15 +203,17 @@ static int parse(const char *text, size_t n, struct journal *ret)
 	/* Ours, and as long as the project has protected names */
 	json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES |
 				  JSON_DISABLE_EOF_CHECK, NULL);
-	json_t *roots = NULL, *existing = NULL, *obeyed = NULL;
+	json_t *roots = NULL, *existing = NULL, *sentinels = NULL;
+	json_t *obeyed = NULL;
 	json_int_t seconds = 0, nanoseconds = 0;
 	const char *run = NULL, *cwd = NULL, *profile = "default";
 	int version = 0;
 	const int r = !root ? -1 :
-		json_unpack(root, "{s:i, s:s, s:s, s?s, s:[I, I], s:o, s:o, s?o}",
+		json_unpack(root, "{s:i, s:s, s:s, s?s, s:[I, I], s:o, s:o, s?o, s?o}",
 			    "v", &version, "run", &run, "cwd", &cwd, "profile",
 			    &profile, "since", &seconds, &nanoseconds, "roots",
-			    &roots, "existing", &existing, "obeyed", &obeyed);
+			    &roots, "existing", &existing, "sentinels",
+			    &sentinels, "obeyed", &obeyed);
 
 	if (!r && version == 1) {
 		ret->run = mem_strdup(run);
@@ -216,6 +224,7 @@ static int parse(const char *text, size_t n, struct journal *ret)
 		ret->since.tv_nsec = (long)nanoseconds;
 		decode_list(roots, &ret->roots);
 		decode_list(existing, &ret->existing);
+		decode_list(sentinels, &ret->sentinels);
 		decode_list(obeyed, &ret->obeyed);
 	}
 	json_decref(root);

@@ -28,7 +28,10 @@ enum {
  * @run:	Its id
  * @cwd:	Where it started
  * @roots:	What it may write
- * @existing:	Protected names that existed at the start
+ * @existing:	Protected names that existed at the start, with all that is in them:
+ *		mounts hold that
+ * @sentinels:	Names of a bare repository that existed in @cwd. No mount holds them:
+ *		what is in such a directory may be new.
  * @obeyed:	Paths that were missing, that the next run obeys or starts, and that
  *		no protected name covers
  * @since:	When it began
@@ -37,11 +40,12 @@ enum {
 struct journal {
 	char *run, *cwd;
 	enum profile profile;
-	struct strings roots, existing, obeyed;
+	struct strings roots, existing, sentinels, obeyed;
 	struct timespec since;
 };
 
 void journal_done(struct journal *j);
+/* True if @path is one of the names that existed, or lies in one that mounts hold */
 bool journal_existed(const struct journal *j, const char *path);
 /* The outermost root that @path lies in, or NULL */
 const char *journal_root(const struct journal *j, const char *path);

@@ -206,7 +206,7 @@ static void fill_journal(const struct planted_config *c, struct journal *j)
 
 		if (rows[i].kind == PROTECTED_SENTINEL &&
 		    scan_sees(j->cwd, rows[i].name))
-			add_existing(j, path);
+			*vec_push(&j->sentinels) = take_ptr(path);
 	}
 }
 

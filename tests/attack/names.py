@@ -481,6 +481,22 @@ def by_a_directory_of_an_earlier_run(t):
 
 
 @test
+def in_a_directory_that_a_bare_repository_would_have(t):
+    """Projects have a "config" or "hooks" of their own: no mount holds what is in it,
+    and what is new there goes as elsewhere
+    """
+    for options in ((), ("--observe", "off"), ("--tier", "landlock")):
+        for where in "hooks", "config", "objects", "refs":
+            t.outside("rm", "-rf", "in", "out").ok()
+            stays(t, f"""cd {where} && mkdir -p s/c && echo {{}} > s/c/settings.json
+                  && mv s/c s/.claude; mkdir .vscode && echo x >
+                  .vscode/tasks.json""",
+                  [f"{where}/s/.claude/settings.json", f"{where}/.vscode"],
+                  before=f"mkdir {where}; echo x > {where}/file", options=options)
+            equal(t.read(f"in/{where}/file"), "x\n")
+
+
+@test
 def by_moving_a_git_directory_away_and_back(t):
     left = [f"{DEEP}/r/.git/hooks/pre-commit"]
     stays(t, f"""cd {DEEP}/r; mv .git g; cp /bin/true g/hooks/pre-commit;
