@@ -14,6 +14,7 @@ import json
 import os
 import random
 import stat
+import subprocess
 import sys
 import time
 
@@ -64,9 +65,30 @@ def lay_out(t):
         t.write(f"top/{where}/.git/HEAD", "ref: refs/heads/main\n")
         for name in "objects", "refs":
             os.makedirs(f"{top}/{where}/.git/{name}", exist_ok=True)
+    for name in "hooks", "config":      # As a bare repository has them
+        os.makedirs(f"{top}/{name}/fz1")
     for path in OUTSIDE:
         t.write(f"{t.away}/{path}", "outside\n", 0o640)
     return top
+
+
+def texts(t, kind):
+    """The records of that kind in cloche's state directory, one line each"""
+    found = []
+    base = os.path.join(t.home, ".local/state/cloche", kind)
+    for where, _, names in os.walk(base):
+        for name in names:
+            if name.endswith(".json"):
+                with open(os.path.join(where, name)) as file:
+                    found.append(f"{kind}: {' '.join(file.read().split())}")
+    return found
+
+
+def times(path):
+    """When what stands at @path and what it lies in was made, changed and moved"""
+    r = subprocess.run(["stat", "-c", "%n: %F %A birth %w, modified %y, changed %z",
+                        path, os.path.dirname(path)], capture_output=True, text=True)
+    return (r.stdout + r.stderr).splitlines()
 
 
 def fuzz(t, top, seed, ms, threads, options):
@@ -75,10 +97,17 @@ def fuzz(t, top, seed, ms, threads, options):
     events = os.path.join(t.home, "events")
     open(events, "w").close()
     away = snapshot(t.away)
-    ours = {key: found for key, found in snapshot(top).items()
+    before = snapshot(top)
+    ours = {key: found for key, found in before.items()
             if any(path in KEPT or path in ABOVE for path, _, _ in found)}
-    r = t.inside(probe, "fuzz", seed, ms, threads, top, cwd=top,
-                 options=(*options, "--events", events), timeout=ms // 1000 + 300)
+    argv = ("run", *options, "--events", events, "--", probe, "fuzz", str(seed),
+            str(ms), str(threads), top)
+    with t.start(*argv, cwd=top, stdin=subprocess.DEVNULL) as p:
+        # It is gone when the run has ended
+        journal = wait_until(lambda: texts(t, "journal") or
+                             ["ended"] * (p.poll() is not None), "the journal")
+        out, err = p.communicate(timeout=ms // 1000 + 300)
+    r = Result(argv, p.returncode, out, err)
     contains(r.out, " calls, ", repr(r))
     note(f"CLOCHE_SEED={seed}, {threads} threads: {r.out.splitlines()[0]}")
     left, wrong = snapshot(top), []
@@ -112,14 +141,18 @@ def fuzz(t, top, seed, ms, threads, options):
             for event in refused if event["kind"] == "quarantine"]
     told += [f"stderr: {line}" for line in r.err.splitlines()]
     if wrong:
-        told += [f"there: {path}" for found in left.values()
-                 for path, mode, _ in found if not stat.S_ISREG(mode)]
+        told += journal + texts(t, "quarantine") + texts(t, "journal")
+        told += [f"{when}: {path} {key[1]}"
+                 for when, all in (("before", before), ("there", left))
+                 for key, found in all.items() for path, _, _ in found]
+        told += [line for words in wrong if words.startswith("new: ")
+                 for line in times(os.path.join(top, words[5:]))]
     return wrong, refused, told
 
 
 def many(t, options):
     top = lay_out(t)
-    left, seed = long(4, 600), SEED
+    left, seed = long(4, 1200), SEED     # Half of it with each number of threads
     while left > 0:
         seconds = long(2, 10)
         threads = 1 + seed % 2 * 3
@@ -136,12 +169,12 @@ def many(t, options):
                   cwd=top)
 
 
-@test(timeout=2400)
+@test(timeout=4800)
 def with_mounts(t):
     many(t, ("--net", "none"))
 
 
-@test(timeout=2400)
+@test(timeout=4800)
 def with_landlock(t):
     many(t, ("--net", "none", "--tier", "landlock"))
 
