@@ -311,11 +311,27 @@ static size_t count_fitting(const struct lines *lines, size_t room)
 	return n;
 }
 
+/* True if one of them is a host that no rule mentions: --ask would have asked */
+static bool has_question(const struct lines *lines)
+{
+	for (size_t i = 0; i < lines->len; i++) {
+		const struct violation *v = &lines->v[i];
+
+		if (violation_kind_words(v->kind)[0] == 'h' && !v->rule_file &&
+		    v->suggest_command &&
+		    strstr(v->suggest_command, " policy allow host "))
+			return true;
+	}
+	return false;
+}
+
 static void add_text(const struct lines *lines, uint64_t gone,
 		     const struct footer *how, struct buf *out)
 {
-	/* Beside the head, perhaps the note, perhaps "and more" */
-	const size_t room = FOOTER_LINES_MAX - 1 - (how->missing ? 1 : 0);
+	const bool offer = how->may_ask && has_question(lines);
+	/* Beside the head, perhaps the note, the offer, "and more" */
+	const size_t room = FOOTER_LINES_MAX - 1 - (how->missing ? 1 : 0) -
+			    (offer ? 1 : 0);
 	const size_t all = count_fitting(lines, room);
 	const size_t shown = all == lines->len && !gone ? all
 				: count_fitting(lines, room - 1);
@@ -332,6 +348,8 @@ static void add_text(const struct lines *lines, uint64_t gone,
 		buf_adds(out, "cloche:   and ");
 		add_more(more, how->run, out);
 	}
+	if (offer)
+		buf_adds(out, "cloche:   or be asked about each host: cloche run --ask ...\n");
 	if (how->missing) {
 		buf_adds(out, "cloche:   note: ");
 		add_safe(out, how->missing, VIOLATION_TEXT_MAX);

@@ -50,12 +50,13 @@ void footer_text(const struct violation *v, const char *indent,
  *		that it only looked for, histories, caches, telemetry, what the
  *		user's own rules deny
  * @verbose:	Say how many were left out
+ * @may_ask:	The reader could have answered the questions of --ask
  * @run:	The run's id, or NULL
  * @missing:	What could not be watched, in words; or NULL
  */
 struct footer {
 	enum footer_mode mode;
-	bool failed, verbose;
+	bool failed, verbose, may_ask;
 	const char *run, *missing;
 };
 

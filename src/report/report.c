@@ -280,11 +280,12 @@ void report_store_run(struct report *report, const struct run_record *run)
 	(void)violation_store_append_run(report->store, &record);
 }
 
-void report_footer(const struct report *report, enum footer_mode mode,
-		   bool failed, bool verbose, struct buf *out)
+void report_footer(const struct report *report, const struct footer *how,
+		   struct buf *out)
 {
-	footer_print(&report->ring, &(struct footer){
-		.mode = mode, .failed = failed, .verbose = verbose,
-		.run = report->run, .missing = report->missing,
-	}, out);
+	struct footer full = *how;
+
+	full.run = report->run;
+	full.missing = report->missing;
+	footer_print(&report->ring, &full, out);
 }

@@ -71,8 +71,10 @@ void report_finish(struct report *report);
  */
 void report_store_run(struct report *report, const struct run_record *run);
 
-/* The footer for stderr (report/footer.h) */
-void report_footer(const struct report *report, enum footer_mode mode,
-		   bool failed, bool verbose, struct buf *out);
+/* The footer for stderr (report/footer.h); the run and what is missing are filled in
+ * here
+ */
+void report_footer(const struct report *report, const struct footer *how,
+		   struct buf *out);
 
 #endif /* REPORT_REPORT_H */

@@ -32,7 +32,7 @@ static void check_footer(const struct report *report, const char *words)
 {
 	auto_buf struct buf out = { 0 };
 
-	report_footer(report, FOOTER_TEXT, true, false, &out);
+	report_footer(report, &(struct footer){ .mode = FOOTER_TEXT, .failed = true }, &out);
 	CHECK_CONTAINS(buf_str(&out), words);
 }
 
@@ -85,7 +85,7 @@ TEST(a_record_is_completed_and_goes_everywhere)
 	CHECK(!v[0].suggest_command);	/* Who looked at the file knows */
 	CHECK(v[0].time_ms > 0);
 	CHECK_STR(test_read(store), test_read(path));
-	report_footer(report, FOOTER_TAGS, true, false, &footer);
+	report_footer(report, &(struct footer){ .mode = FOOTER_TAGS, .failed = true }, &footer);
 	CHECK_CONTAINS(buf_str(&footer), "deny file-read /etc/7");
 	report_finish(report);
 	CHECK_INT(parse(test_read(path), v), 1);

@@ -2,9 +2,12 @@
 /*
  * run/host-prompt.c - ask about hosts that no rule mentions
  *
- * One question is on the terminal at a time; others wait behind it. The gate
- * gives up on a question after a minute by itself, so an answer that comes too
- * late changes nothing but the session's memory.
+ * One question is on the terminal at a time; others wait behind it. The question is
+ * a line of its own, and the answer is typed on the next one: a command that draws a
+ * spinner erases the line with the cursor in it. A command that redraws more than that
+ * may erase the question, which is shown again after REMIND_MS. The gate gives up on a
+ * question after a minute by itself; the question is withdrawn shortly before, so that
+ * an answer always counts.
  */
 
 #include <errno.h>
@@ -29,6 +32,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/sys.h"
 #include "base/text.h"
 #include "gate/gate-wire.h"
 #include "plan/plan.h"
@@ -45,6 +49,9 @@
 enum {
 	LINE_MAX_BYTES = 1 << 20,	/* Of one line on --control-fd */
 	QUEUE_MAX = 64,			/* Questions that wait for the terminal */
+	PROGRAM_MAX = 32,		/* Bytes shown of a program's name */
+	ANSWER_MS = 55 * 1000,		/* Less than the gate's own minute */
+	REMIND_MS = 10 * 1000,		/* When the question is shown again */
 };
 
 /* The rules that a line can't replace */
@@ -112,6 +119,8 @@ struct question {
 	uint32_t id;
 	struct host host;
 	pid_t pid;
+	int64_t until_ms;	/* When it is withdrawn, once it was shown twice */
+	bool reminded;
 };
 
 /**
@@ -122,12 +131,13 @@ struct question {
  * @connected:	It is a connection of our own
  * @line:	What came on it so far; @skips if that is too much
  * @queue:	Questions for the terminal; the first one is shown
+ * @timer:	Shows it again, and withdraws it
  */
 struct host_prompt {
 	struct run *run;
 	bool asks, connected, skips;
 	struct host_channel *channel;
-	struct loop_source tty, control;
+	struct loop_source tty, control, timer;
 	struct buf line;
 	struct { struct question *v; size_t len, cap; } queue;
 };
@@ -141,22 +151,69 @@ static char *program_of(const struct host_prompt *a, pid_t pid)
 	return exe ? exe : mem_strdup(command ? command : "the command");
 }
 
-static void show_first(const struct host_prompt *a)
+/* Left to the question at the front, in milliseconds; 0 if it is too late */
+static int64_t time_left(const struct host_prompt *a)
+{
+	const int64_t left = a->queue.v[0].until_ms - now_ms(CLOCK_MONOTONIC);
+
+	return left > 0 ? left : 0;
+}
+
+static void set_timer(struct host_prompt *a)
+{
+	const int64_t left = a->queue.len ? time_left(a) : 0;
+
+	if (a->queue.len || a->timer.fd >= 0)
+		(void)loop_set_timer(a->run->loop, &a->timer,
+				     !a->queue.len ? 0 : left < 1 ? 1 :
+				     left < REMIND_MS ? (uint64_t)left : REMIND_MS,
+				     false);
+}
+
+static void write_tty(const struct host_prompt *a, const struct buf *text)
+{
+	(void)fs_write_now(a->tty.fd, text->p, text->len);
+}
+
+/* The cursor may be anywhere in a line of the command's: a carriage return and an
+ * erased line are what its spinner does as well
+ */
+static void show_first(struct host_prompt *a)
 {
 	const struct question *q = a->queue.v;
 	auto_free char *program = program_of(a, q->pid);
-	auto_buf struct buf text = { 0 };
+	auto_buf struct buf name = { 0 }, text = { 0 };
 
-	buf_adds(&text, "cloche: Allow ");
+	text_escape(&name, path_base(program));
+	buf_adds(&text, "\r\033[Kcloche: allow ");
 	host_format(&q->host, 0, &text);
-	buf_adds(&text, " for ");
-	text_escape(&text, path_base(program));
+	buf_addf(&text, " for %.*s", PROGRAM_MAX, buf_str(&name));
 	if (q->pid)
 		buf_addf(&text, " (pid %d)", (int)q->pid);
-	buf_adds(&text, "? [o]nce [s]ession [a]lways [n]o ");
+	buf_adds(&text, "?\ncloche: [y]es for this run, [o]nce, [a]lways, [n]o");
+	if (a->queue.len > 1)
+		buf_addf(&text, " (%zu more wait)", a->queue.len - 1);
+	buf_adds(&text, "\n");
+	write_tty(a, &text);
+	set_timer(a);
+}
+
+static void show_new(struct host_prompt *a)
+{
 	/* What was typed before was no answer to this */
 	(void)tcflush(a->tty.fd, TCIFLUSH);
-	(void)fs_write_all(a->tty.fd, text.p, text.len);
+	show_first(a);
+}
+
+static void say_about(const struct host_prompt *a, const struct host *host,
+		      const char *what)
+{
+	auto_buf struct buf text = { 0 };
+
+	buf_adds(&text, "\r\033[Kcloche: ");
+	host_format(host, 0, &text);
+	buf_addf(&text, ": %s\n", what);
+	write_tty(a, &text);
 }
 
 /* "always": into the user's own settings */
@@ -171,6 +228,9 @@ static void remember(const struct host_prompt *a, const struct host *host)
 			       "sandbox.network.allowedDomains", buf_str(&text),
 			       &file, &err) < 0)
 		output_say(a->run->output, "not remembered: %s", err.msg);
+	else if (a->tty.fd >= 0)
+		output_say(a->run->output, "%s: network.allowedDomains += %s",
+			   file, buf_str(&text));
 }
 
 static void forget(struct host_prompt *a, size_t i)
@@ -180,18 +240,48 @@ static void forget(struct host_prompt *a, size_t i)
 		(a->queue.len - i) * sizeof(*a->queue.v));
 }
 
+/* The next question, or nothing more to wait for */
+static void show_next(struct host_prompt *a)
+{
+	if (a->queue.len) {
+		show_new(a);
+		return;
+	}
+	set_timer(a);
+	(void)loop_change(a->run->loop, &a->tty, 0);
+}
+
 static void answer_first(struct host_prompt *a, char letter)
 {
 	const struct question q = a->queue.v[0];
-	const bool allow = letter == 'o' || letter == 's' || letter == 'a';
 
 	forget(a, 0);
 	if (letter == 'a')
 		remember(a, &q.host);
-	run_network_answer(a->run, q.id, allow,
-			 letter == 'o' ? ASK_ONCE : ASK_SESSION);
-	if (a->queue.len)
+	run_network_answer(a->run, q.id, letter != 'n',
+			   letter == 'o' ? ASK_ONCE : ASK_SESSION);
+	show_next(a);
+}
+
+static int on_question_timer(void *arg, uint32_t events)
+{
+	struct host_prompt *a = arg;
+	uint64_t n;
+
+	(void)events;
+	(void)!read(a->timer.fd, &n, sizeof(n));
+	if (!a->queue.len)
+		return 0;
+	if (time_left(a) || !a->queue.v[0].reminded) {
+		a->queue.v[0].reminded = true;
 		show_first(a);
+		return 0;
+	}
+	say_about(a, &a->queue.v[0].host, "no answer in time, so it is refused");
+	run_network_answer(a->run, a->queue.v[0].id, false, ASK_ONCE);
+	forget(a, 0);
+	show_next(a);
+	return 0;
 }
 
 /* No answer can come any more */
@@ -207,15 +297,19 @@ static void refuse_all(struct host_prompt *a)
  */
 static char letter_of(const char *text, size_t n)
 {
-	static const char *const words[] = { "once", "session", "always", "no" };
+	static const struct { const char *word; char letter; } words[] = {
+		{ "yes", 'y' }, { "no", 'n' }, { "once", 'o' }, { "always", 'a' },
+		{ "session", 'y' }, { "run", 'y' },
+		{ "\003", 'n' }, { "\004", 'n' },	/* Ctrl-C and Ctrl-D of a raw terminal */
+	};
 
 	for (; n && strchr(" \t", *text); n--)
 		text++;
 	while (n && strchr(" \t\r\n", text[n - 1]))
 		n--;
 	for (size_t i = 0; n && i < ARRAY_SIZE(words); i++) {
-		if (!strncasecmp(text, words[i], n))
-			return words[i][0];
+		if (!strncasecmp(text, words[i].word, n))
+			return words[i].letter;
 	}
 	return 0;
 }
@@ -237,12 +331,12 @@ static int on_tty(void *arg, uint32_t events)
 		return 0;
 	n = read(a->tty.fd, text, sizeof(text));
 	letter = n > 0 ? letter_of(text, (size_t)n) : 0;
+	if (n == 0)	/* Ctrl-D */
+		letter = 'n';
 	if (letter)
 		answer_first(a, letter);
 	else if (n > 0)
 		show_first(a);
-	if (!a->queue.len)
-		(void)loop_change(a->run->loop, &a->tty, 0);
 	return 0;
 }
 
@@ -449,6 +543,7 @@ int host_prompt_new(struct run *run, struct host_prompt **ret)
 	a->asks = options_has(run->options, OPTION_ASK);
 	a->tty = (struct loop_source){ -1, on_tty, a };
 	a->control = (struct loop_source){ -1, on_control, a };
+	a->timer = (struct loop_source){ -1, on_question_timer, a };
 	a->channel = run->output->channel;
 	if (control)
 		r = open_control(a, control, run->err);
@@ -471,7 +566,10 @@ void host_prompt_free(struct host_prompt *a)
 		loop_remove(a->run->loop, &a->tty);
 	if (a->control.fd >= 0)
 		loop_remove(a->run->loop, &a->control);
+	if (a->timer.fd >= 0)
+		loop_remove(a->run->loop, &a->timer);
 	release_control(a);
+	close_fd(&a->timer.fd);
 	close_fd(&a->tty.fd);
 	buf_done(&a->line);
 	free(a->queue.v);
@@ -510,6 +608,11 @@ void host_prompt_ask(struct host_prompt *a, uint32_t id, const struct host *host
 		r = host_channel_ask(a->channel, id, host, program);
 	else if (a->tty.fd < 0 || a->queue.len == QUEUE_MAX)
 		r = -EBUSY;
+	else if (tcgetpgrp(a->tty.fd) != getpgrp()) {
+		/* We could write there, but not read */
+		say_about(a, host, "refused: --ask cannot ask while another job has the terminal");
+		r = -EBUSY;
+	}
 	if (r < 0)
 		run_network_answer(a->run, id, false, ASK_ONCE);
 	if (r < 0 || (!control && !tty))
@@ -517,9 +620,11 @@ void host_prompt_ask(struct host_prompt *a, uint32_t id, const struct host *host
 	/* Of --control-fd the host of an "always"; it may never be answered */
 	if (a->queue.len == QUEUE_MAX)
 		forget(a, 0);
-	*vec_push(&a->queue) = (struct question){ id, *host, pid };
+	*vec_push(&a->queue) = (struct question){
+		id, *host, pid, now_ms(CLOCK_MONOTONIC) + ANSWER_MS, false,
+	};
 	if (!tty || a->queue.len > 1)
 		return;
 	(void)loop_change(a->run->loop, &a->tty, EPOLLIN);
-	show_first(a);
+	show_new(a);
 }

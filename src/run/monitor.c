@@ -536,14 +536,29 @@ static void store_run(const struct monitor *w, bool ended)
 	report_store_run(w->report, &record);
 }
 
+static void print_footer(const struct monitor *w, bool failed)
+{
+	const char *form = options_get(w->run->options, OPTION_ANNOTATE);
+	const bool terminal = !w->run->output->channel && isatty(STDERR_FILENO);
+	struct footer how = {
+		.failed = failed,
+		.verbose = options_has(w->run->options, OPTION_VERBOSE),
+		.may_ask = terminal && !options_has(w->run->options, OPTION_ASK),
+	};
+	auto_buf struct buf text = { 0 };
+
+	if (form)	/* The decision has looked at it */
+		(void)footer_parse(form, &how.mode);
+	how.mode = footer_choose(how.mode, getenv("CLAUDECODE"));
+	report_footer(w->report, &how, &text);
+	output_print(w->run->output, text.p, text.len);
+}
+
 void monitor_finish(struct monitor *w, bool failed)
 {
 	const struct observer_stats stats = w->observer ?
 		observer_stats(w->observer) : (struct observer_stats){ 0 };
-	const char *form = options_get(w->run->options, OPTION_ANNOTATE);
 	const bool seen = sees_files(w);
-	enum footer_mode mode = FOOTER_AUTO;
-	auto_buf struct buf text = { 0 };
 	struct err err = { 0 };
 
 	/* A tracee that was refused a name may have won a race for it, at any
@@ -568,11 +583,7 @@ void monitor_finish(struct monitor *w, bool failed)
 	if (w->observe && *observer_rules_private(w->observe))
 		output_say(w->run->output, "note: profile home: not kept: %s(--write PATH keeps it)",
 			  observer_rules_private(w->observe));
-	if (form)	/* The decision has looked at it */
-		(void)footer_parse(form, &mode);
-	report_footer(w->report, footer_choose(mode, getenv("CLAUDECODE")), failed,
-		      options_has(w->run->options, OPTION_VERBOSE), &text);
-	output_print(w->run->output, text.p, text.len);
+	print_footer(w, failed);
 }
 
 void monitor_drop(const struct monitor *w)

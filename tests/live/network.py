@@ -6,7 +6,6 @@ Servers are on the host's loopback and on ports that the kernel chose.
 
 import json
 import os
-import re
 import socket
 import sys
 import threading
@@ -14,7 +13,6 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from hello import *
 from tap import *
-from terminal import Terminal
 
 
 def free_port():
@@ -498,46 +496,6 @@ l = socket.create_server(("127.0.0.1", {server.port})); print("up")
 """).ok().out, "up")
 
 
-@test
-def somebody_at_the_terminal_is_asked(t):
-    server = Server()
-    code = FETCH + f'''
-for i in range(2): print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
-'''
-    for letter, want, asked in (("s", "200", 1), ("n", "403", 1),
-                                ("o", "200", 2)):
-        with Terminal([CLOCHE, "run", "--ask", "--", "/usr/bin/python3", "-c",
-                       code]) as term:
-            for _ in range(asked):
-                term.expect(re.escape(f"Allow 127.0.0.1:{server.port} for ") +
-                            r"python3[.0-9]* \(pid \d+\)\? " +
-                            re.escape("[o]nce [s]ession [a]lways [n]o "))
-                term.send(letter + "\n")
-            equal(term.wait(RUN_SECONDS), 0)
-            equal(term.text.count(f"HTTP/1.1 {want}"), 2, letter, term.text)
-
-
-@test
-def only_an_answer_is_an_answer(t):
-    server = Server()
-    code = FETCH + f'''
-sys.stdin.readline()
-print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
-'''
-    # Words that have a letter of ours in them, and what was typed ahead
-    with Terminal([CLOCHE, "run", "--ask", "--", "/usr/bin/python3", "-c",
-                   code]) as term:
-        term.send("\na\n")
-        for words in ("cancel", "stop", "", "yes", "abort no"):
-            term.expect(re.escape("[n]o "))
-            term.send(words + "\n")
-        term.expect(re.escape("[n]o "))
-        term.send("NO\n")
-        equal(term.wait(RUN_SECONDS), 0)
-        contains(term.text, "HTTP/1.1 403")
-    equal((server.count, t.exists(".claude")), (0, False))
-
-
 def knock(server):
     return FETCH + f'print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)'
 
@@ -566,18 +524,6 @@ def written_down(t, server):
              f'"127.0.0.1:{server.port}"')
     contains(t.inside("/usr/bin/python3", "-c", knock(server)).out,
              "HTTP/1.1 200")
-
-
-@test
-def always_is_written_down(t):
-    server = Server()
-    with Terminal([CLOCHE, "run", "--ask", "--", "/usr/bin/python3", "-c",
-                   knock(server)]) as term:
-        term.expect(re.escape("[n]o "))
-        term.send("a\n")
-        equal(term.wait(RUN_SECONDS), 0)
-        contains(term.text, "HTTP/1.1 200")
-    written_down(t, server)
 
 
 @test

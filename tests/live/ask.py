@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/ask.py - the questions of --ask, on a real terminal"""
+
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+from terminal import Terminal
+
+LINE = "cloche: [y]es for this run, [o]nce, [a]lways, [n]o"
+SECONDS = 300
+
+FETCH = '''
+import os, socket, sys
+def tunnel(target):
+    s = socket.create_connection(("127.0.0.1", 3128))
+    s.sendall(b"CONNECT %s HTTP/1.1\\r\\n\\r\\n" % target)
+    return s.recv(4096).split(b"\\r")[0].decode()
+'''
+
+
+class Server:
+    """Takes connections on the host's loopback"""
+
+    def __init__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.target = f"127.0.0.1:{self.port}"
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            self.socket.accept()
+
+
+def asking(code, program="/usr/bin/python3", options=()):
+    return Terminal([CLOCHE, "run", "--ask", *options, "--", program, "-c", FETCH + code])
+
+
+def asked(term, host):
+    """Wait for the question about @host; the program that it names"""
+    found = term.expect("cloche: allow " + re.escape(host) +
+                        r" for ([^\r\n]*?)( \(pid \d+\))?\?\r\n" + re.escape(LINE))
+    return found.group(1)
+
+
+def twice(server):
+    return f'for i in range(2): print(tunnel(b"{server.target}"), flush=True)\n'
+
+
+@test
+def each_answer_means_what_it_says(t):
+    server = Server()
+    for answer, want, questions in (("y", "200", 1), ("yes", "200", 1), ("Y", "200", 1),
+                                    ("o", "200", 2), ("once", "200", 2), ("n", "403", 1),
+                                    ("no", "403", 1), ("s", "200", 1)):
+        with asking(twice(server)) as term:
+            for _ in range(questions):
+                asked(term, server.target)
+                term.send(answer + "\n")
+            equal(term.wait(SECONDS), 0)
+            equal(term.text.count("HTTP/1.1 " + want), 2, answer, term.text)
+            equal(term.text.count("cloche: allow "), questions, answer, term.text)
+    check(not t.exists(t.home + "/.config/cloche"), "it was stored")
+
+
+@test
+def always_says_where_it_is_stored(t):
+    server = Server()
+    with asking(twice(server)) as term:
+        asked(term, server.target)
+        term.send("always\n")
+        equal(term.wait(SECONDS), 0)
+        contains(term.text, "/.config/cloche/policy.json: network.allowedDomains += " +
+                 server.target)
+    contains(t.inside("/usr/bin/python3", "-c", FETCH + twice(server)).ok().out, "200")
+
+
+@test
+def anything_else_is_asked_again(t):
+    server = Server()
+    with asking(twice(server)) as term:
+        for words in ("cancel", "", "maybe", "yesno", "abort no"):
+            asked(term, server.target)
+            term.send(words + "\n")
+        asked(term, server.target)
+        term.send("\x04")		# Ctrl-D: no answer will come
+        equal(term.wait(SECONDS), 0)
+        equal(term.text.count("HTTP/1.1 403"), 2, term.text)
+
+
+@test
+def two_questions_come_one_after_the_other(t):
+    one, two = Server(), Server()
+    with asking(f'''
+import threading
+def ask(target): print(target.decode(), tunnel(target), flush=True)
+threads = [threading.Thread(target=ask, args=(x,)) for x in (b"{one.target}", b"{two.target}")]
+for x in threads: x.start()
+for x in threads: x.join()
+''') as term:
+        first = term.expect(r"cloche: allow (127\.0\.0\.1:\d+) for ").group(1)
+        # Typed before the second was there, so not for it
+        term.send("y\ny\n")
+        second = term.expect(r"cloche: allow (127\.0\.0\.1:\d+) for ").group(1)
+        check(first != second, first)
+        term.expect(re.escape(LINE))
+        term.send("n\n")
+        equal(term.wait(SECONDS), 0)
+        contains(term.text, first + " HTTP/1.1 200")
+        contains(term.text, second + " HTTP/1.1 403")
+
+
+@test
+def ctrl_c_ends_the_command_and_the_question(t):
+    server = Server()
+    with asking(f'print(tunnel(b"{server.target}"))') as term:
+        asked(term, server.target)
+        before = term.settings()
+        term.send("\x03")
+        equal(term.wait(SECONDS), -2)
+        equal(term.settings(), before)
+        lacks(term.text, "200")
+
+
+@test(timeout=600)
+def no_answer_is_a_refusal_and_says_so(t):
+    server = Server()
+    with asking(f'print(tunnel(b"{server.target}"), flush=True)') as term:
+        asked(term, server.target)
+        asked(term, server.target)	# Shown again meanwhile
+        term.expect(re.escape(server.target + ": no answer in time, so it is refused"))
+        equal(term.wait(SECONDS), 0)
+        contains(term.text, "403")
+
+
+@test
+def names_cannot_move_the_cursor(t):
+    server = Server()
+    name = "\033[2J\033[1;1Hcurl (pid 1)? yes \u202e" + "x" * 60
+    program = os.path.join(t.dir, name)
+    shutil.copy(os.path.realpath("/usr/bin/python3"), program)
+    with asking(f'''
+for name in (b"\\x1b[2J.example.org:443", b"a\\x07b.example.org:443", b"a\\r\\nb:443"):
+    print(tunnel(name), flush=True)
+print(tunnel(b"{server.target}"), flush=True)
+''', program) as term:
+        shown = asked(term, server.target)
+        check(len(shown) <= 32, shown)
+        term.send("n\n")
+        equal(term.wait(SECONDS), 0)
+        equal(term.text.count("cloche: allow "), 1, term.text)
+        equal(term.text.count("HTTP/1.1 400"), 3, term.text)
+        lacks(re.sub("\r\033\\[K|\033\\[[0-9]*m", "", term.text), "\033")
+        lacks(term.text, "\u202e")
+
+
+@test
+def a_job_in_the_background_is_refused_at_once(t):
+    server = Server()
+    script = (f"set -m; {shlex.quote(CLOCHE)} run --ask -- /usr/bin/python3 -c " +
+              shlex.quote(FETCH + f'print(tunnel(b"{server.target}"), flush=True)') +
+              " & wait; echo over")
+    with Terminal(["bash", "-c", script]) as term:
+        term.expect("refused: --ask cannot ask while another job has the terminal")
+        term.expect("403")
+        term.expect("over")
+        equal(term.wait(SECONDS), 0)
+
+
+class Screen:
+    """What a person sees: tmux renders it"""
+
+    def __init__(self, t, argv):
+        self.base = ["tmux", "-S", os.path.join(t.root, "tmux"), "-f", "/dev/null"]
+        self.call("new-session", "-d", "-x", "80", "-y", "24",
+                  " ".join(map(shlex.quote, argv)) + "; echo ended $?; cat")
+
+    def call(self, *words):
+        return subprocess.run([*self.base, *words], check=True, text=True,
+                              capture_output=True).stdout
+
+    def shows(self, *texts):
+        return all(x in self.call("capture-pane", "-p") for x in texts)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.call("kill-server")
+
+
+@test
+def the_question_stays_under_a_spinner(t):
+    need("tmux")
+    server = Server()
+    # As npm draws: cursor to the first column, erase, one character
+    t.write("spin.py", FETCH + f'''
+import threading, time
+def ask(): print(tunnel(b"{server.target}"), flush=True); open("answered", "w").close()
+thread = threading.Thread(target=ask); thread.start()
+frames = 0
+while thread.is_alive():
+    sys.stdout.write("\\x1b[1G\\x1b[0K" + "|/-\\\\"[frames % 4]); sys.stdout.flush()
+    frames += 1
+    open("frames", "w").write(str(frames))
+    time.sleep(0.01)
+''')
+    with Screen(t, [CLOCHE, "run", "--ask", "--", "/usr/bin/python3", "spin.py"]) as screen:
+        question = f"cloche: allow {server.target} for python3"
+        wait_until(lambda: screen.shows(question, LINE), "the question")
+        start = int(t.read("frames") or 0)
+        wait_until(lambda: int(t.read("frames") or 0) > start + 50, "fifty frames")
+        check(screen.shows(question, LINE), screen.call("capture-pane", "-p"))
+        screen.call("send-keys", "y", "Enter")
+        wait_until(lambda: screen.shows("ended 0"), "the end")
+        check(screen.shows("HTTP/1.1 200"), screen.call("capture-pane", "-p"))
+
+
+@test
+def npm_asks_visibly(t):
+    need("npm")
+    need("tmux")
+    t.write("package.json", '{"name":"p","version":"1.0.0"}')
+    with Screen(t, [CLOCHE, "run", "--ask", "--", "npm", "install", "--fetch-retries=0",
+                    "left-pad", "--registry=http://registry.example.org/"]) as screen:
+        question = "cloche: allow registry.example.org:80 for node"
+        wait_until(lambda: screen.shows(question, LINE), "the question")
+        screen.call("send-keys", "n", "Enter")
+        wait_until(lambda: screen.shows("ended 1"), "the end")
+        check(screen.shows("403"), screen.call("capture-pane", "-p"))
+
+
+@test
+def the_footer_offers_to_ask(t):
+    script = "curl -sf -m 9 http://x.example.org/"
+    with Terminal([CLOCHE, "run", "--", "sh", "-c", script]) as term:
+        check(term.wait(SECONDS) > 0)
+        contains(term.text, "--ask")
+    with Terminal([CLOCHE, "run", "--", "sh", "-c", "echo x > ~/x"]) as term:
+        check(term.wait(SECONDS) > 0)
+        lacks(term.text, "--ask")
+    lacks(t.shell(script).err, "--ask")
+
+
+main()
