@@ -480,6 +480,61 @@ def by_a_directory_of_an_earlier_run(t):
               before=f"mkdir {DEEP}/c; echo {{}} > {DEEP}/c/settings.json")
 
 
+# What some program runs when a directory is entered or opened, or the program starts
+# there
+RUN = """
+x.code-workspace opencode.json opencode.jsonc crush.json .crush.json .devcontainer.json
+.devcontainer/x .opencode/x .zed/x .vscode/x .idea/x .fleet/x .helix/x .husky/x
+.github/hooks/x .amazonq/x .kiro/x .roo/x .junie/x .windsurf/x .gemini/x .codex/x
+.agents/x .cursor/x .continue/x .qwen/x .factory/x .kilocode/x .openhands/x
+.claude/settings.json .claude/settings.local.json .claude/commands/x .claude/agents/x
+.claude/skills/x .claude/hooks/x .mcp.json .aider.conf.yml .cloche.json
+.Rprofile .Renviron .pdbrc .pryrc .irbrc .iex.exs .ghci .gdbinit .lldbinit .octaverc
+.ocamlinit .psysh.php .perldb .byebugrc .rdbgrc .radian_profile .psqlrc .sqliterc
+.inputrc .tmux.conf .screenrc .autoenv .autoenv.zsh .envrc .npmrc .ripgreprc
+.dir-locals.el .dir-locals-2.el .nvim.lua .nvimrc .lvimrc .vimrc .exrc .vim/x .emacs
+.emacs.d/x .gitconfig .gitmodules .bashrc .bash_profile .bash_login .bash_logout
+.bash_aliases .profile .zshrc .zprofile .zshenv .zlogin .zlogout .kshrc .cshrc .tcshrc
+.login .xprofile .xinitrc .xsession .xsessionrc .pam_environment .config/fish/x
+.config/git/x .config/nvim/x .config/autostart/x .config/systemd/x
+.config/environment.d/x .local/share/systemd/x .local/share/dbus-1/x
+.hg/hgrc .hg/hgrc-not-shared .sl/config .jj/repo/config.toml .jj/workspace-config.toml
+.bzr/branch/branch.conf
+""".split()
+# Ordinary work, which a later command runs: what that is
+NOTED = {
+    ".pre-commit-config.yaml": "pre-commit", ".lefthook.yml": "lefthook",
+    "lefthook.yml": "lefthook", ".yarnrc.yml": "yarn", ".yarnrc": "yarn",
+    ".pnpmfile.cjs": "pnpm", ".cargo/config.toml": "cargo", ".cargo/config": "cargo",
+    ".mise.toml": "mise", "mise.toml": "mise", ".bazelrc": "bazel",
+}
+WRITE = """mkdir -p "$(dirname "$i")" 2>/dev/null; echo {} >> "$i"; """
+
+
+@test
+def what_programs_run_unasked_is_refused_or_held(t):
+    """Each name, new or there before; with an observer, and without"""
+    script = "for i; do " + WRITE + "done 2>/dev/null; echo done"
+    equal(t.outside("sh", "-c", script, "sh", *RUN).out, "done\n")
+    equal([i for i in RUN if t.read(i) != "{}\n"], [], "the control")
+    for options in ((), ("--observe", "off")):
+        t.inside("sh", "-c", script, "sh", *RUN, options=options).ok()
+        equal([i for i in RUN if t.read(i) != "{}\n"], [], options)
+    t.outside("sh", "-c", "rm -rf .[a-zA-Z]* *.code-workspace *.json *.jsonc").ok()
+    for options in ((), ("--observe", "off")):
+        t.inside("sh", "-c", script, "sh", *RUN, options=options).ok()
+        equal([i for i in RUN if t.exists(i)], [], options)
+
+
+@test
+def what_a_later_command_runs_is_named(t):
+    for name, program in NOTED.items():
+        r = t.inside("sh", "-ec", f'i="{name}"; ' + WRITE).ok()
+        equal(t.read(name), "{}\n")
+        contains(r.err, f"{name} ({program} ", "it is not named")
+    lacks(t.inside("sh", "-ec", 'i="plain.toml"; ' + WRITE).ok().err, "plain.toml")
+
+
 @test
 def in_a_directory_that_a_bare_repository_would_have(t):
     """Projects have a "config" or "hooks" of their own: no mount holds what is in it,
