@@ -20,10 +20,10 @@ enum { COLUMNS = 80, OPTION_AT = 26, WORD_AT = 6 };
 static const struct {
 	const char *title, *verbs;
 } groups[] = {
-	{ "Daily", "run explain violations diff apply discard" },
-	{ "Policy", "policy trust secret" },
+	{ "Daily", "run explain violations report diff apply discard" },
+	{ "Policy", "init learn policy trust secret" },
 	{ "Agents", "hook shim wrap as" },
-	{ "Machine", "doctor verify preflight gc firewall completion help" },
+	{ "Machine", "doctor verify preflight status gc firewall completion help" },
 };
 
 /* What stands first: a verb, or a verb and its word, in use */
@@ -58,6 +58,8 @@ static const struct {
 	{ "policy mode", "cloche policy mode auto-allow" },
 	{ "policy exclude", "cloche policy exclude 'docker *'" },
 	{ "policy diff", "cloche policy diff old/.cloche.json .cloche.json" },
+	{ "learn", "cloche learn -- npm test" },
+	{ "learn", "cloche learn --write project -- npm test" },
 	{ "trust", "cloche trust --show" },
 	{ "hook", "cloche hook install claude" },
 	{ "hook install", "cloche hook install claude --allow registry.example.org" },

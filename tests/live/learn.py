@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/learn.py - cloche learn: the fewest rules that a command needs, found
+without opening anything
+"""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+# Wants a file beside the project, a directory in the home and a host; two of them
+# change its end, in different ways
+JOB = """
+cat {away}/in > /dev/null || exit 3
+echo x > {away}/out/file 2> /dev/null || exit 4
+mkdir -p {home}/made/by/job && echo x > {home}/made/file || exit 5
+echo x > {away}/other/file 2> /dev/null
+echo done > result
+cat result
+"""
+
+
+def learn(t, *words):
+    answer = json.loads(t.run("learn", "--json", *words).out)
+    return answer, {f"{l['kind']} {l['value']}" for l in answer["lines"]}
+
+
+def job(t, text=JOB):
+    for name in ("out", "other"):
+        os.makedirs(f"{t.away}/{name}", exist_ok=True)
+    t.write(t.away + "/in", "in")
+    t.write("job", text.format(away=t.away, home=t.home))
+
+
+@test
+def the_lines_are_enough_and_none_is_too_many(t):
+    job(t)
+    equal(t.run("run", "--", "sh", "job").code, 4, "the control")
+    answer, lines = learn(t, "--", "sh", "job")
+    equal(lines, {f"write {t.away}/out", f"write {t.home}/made"}, answer)
+    equal([l["value"] for l in answer["notNeeded"]], [t.away + "/other"], answer)
+    equal((answer["status"], answer["complete"]), (0, True))
+    check(answer["rounds"] <= 4, answer)
+    # Nothing was changed, nothing was allowed
+    for path in (t.away + "/out/file", t.away + "/other/file", t.home + "/made",
+                 "result", ".cloche.json"):
+        check(not t.exists(path), path)
+    equal(t.run("run", "--", "sh", "job").code, 4)
+    contains(t.run("diff").err, "no staged changes")
+    # As printed
+    for line in answer["lines"]:
+        t.outside("sh", "-c", line["command"].replace(
+            "cloche", os.environ["CLOCHE"], 1)).ok()
+    equal(t.run("run", "--", "sh", "job").ok().out, "done\n")
+    for line in answer["lines"]:
+        t.run("policy", "remove", line["kind"], line["value"]).ok()
+        check(t.run("run", "--", "sh", "job").code != 0, line)
+        t.run("policy", "allow", line["kind"], line["value"]).ok()
+
+
+@test
+def the_lines_are_written_where_the_option_says(t):
+    job(t)
+    r = t.run("learn", "--write", "project", "--", "sh", "job").ok()
+    contains(r.out, "cloche policy allow write " + t.away + "/out")
+    check(t.exists(".cloche.json"))
+    equal(t.run("run", "--", "sh", "job").ok().out, "done\n")
+    os.unlink(t.dir + "/.cloche.json")
+    t.run("learn", "--write", "user", "--", "sh", "job").ok()
+    check(not t.exists(".cloche.json"))
+    check(t.exists(t.home + "/.config/cloche/policy.json"))
+    equal(t.run("run", "--", "sh", "job").ok().out, "done\n")
+
+
+@test
+def the_option_of_run_stays_one_of_run(t):
+    job(t)
+    answer, lines = learn(t, "--write", t.away + "/out", "--", "sh", "job")
+    equal(lines, {f"write {t.home}/made"}, answer)
+
+
+@test
+def a_hostile_job_gets_nothing_proposed(t):
+    for name in (".ssh/id_rsa", ".netrc", ".aws/credentials"):
+        t.write(f"{t.home}/{name}", "secret")
+    t.outside("git", "init", "-q", t.dir).ok()
+    t.write("job", f"""
+code=0
+for file in {t.home}/.ssh/id_rsa {t.home}/.netrc {t.home}/.aws/credentials; do
+    cat $file > /dev/null 2>&1 || code=1
+done
+for file in {t.home}/.bashrc {t.home}/.profile {t.home}/.ssh/authorized_keys \\
+            .git/hooks/pre-commit .vscode/tasks.json; do
+    mkdir -p $(dirname $file) 2> /dev/null
+    echo x >> $file || code=1
+done
+python3 - << 'END' || code=1
+import socket
+socket.create_connection(("169.254.169.254", 80), 5)
+END
+exit $code
+""")
+    answer, lines = learn(t, "--", "sh", "job")
+    equal(lines, set(), answer)
+    equal(answer["notNeeded"], [])
+    equal(answer["status"], 1)
+    told = "\n".join(answer["refusedOnPurpose"])
+    for word in (".ssh/id_rsa", ".netrc", ".aws/credentials", ".bashrc", ".profile",
+                 "authorized_keys", "pre-commit", "169.254.169.254"):
+        contains(told, word)
+    for line in answer["refusedOnPurpose"]:
+        check(line.endswith(")") and " (" in line, line)
+
+
+@test
+def names_that_differ_become_their_directory(t):
+    job(t, "mkdir -p {away}/out/d$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')")
+    answer, lines = learn(t, "--", "sh", "job")
+    equal(lines, {f"write {t.away}/out"}, answer)
+    equal(answer["status"], 0)
+
+
+@test
+def one_file_is_tried_by_its_directory(t):
+    job(t, "echo x > {away}/out/file || exit 3; echo x > {home}/file")
+    t.write(t.away + "/out/file", "as it was")
+    t.write(t.home + "/file", "as it was")
+    answer, lines = learn(t, "--", "sh", "job")
+    equal(lines, {f"write {t.away}/out"}, answer)
+    contains(answer["refusedOnPurpose"][0], f"write {t.home}/file (one file cannot be")
+    for path in (t.away + "/out/file", t.home + "/file"):
+        equal(t.read(path), "as it was")
+
+
+@test
+def a_command_that_needs_nothing_says_so(t):
+    r = t.run("learn", "--", "true").ok()
+    equal(r.out, "The command needs no rule.\n")
+    r = t.run("learn", "--", "false")
+    equal(r.code, 1)
+    contains(r.err, "still ends with exit status 1")
+
+
+@test
+def what_is_staged_stays(t):
+    t.run("run", "--ephemeral", "-c", "echo x > mine").ok()
+    r = t.run("learn", "--", "true")
+    equal(r.code, 2)
+    contains(r.err, "there are staged changes; 'cloche apply' or 'cloche discard' first")
+    contains(t.run("diff").ok().out, "mine")
+    t.run("discard").ok()
+    t.run("learn", "--", "true").ok()
+
+
+@test
+def wrong_usage_is_one_line(t):
+    for words, text in (
+            (["--rounds", "0", "--", "true"], "--rounds is 1 to"),
+            (["--rounds", "x", "--", "true"], "--rounds is 1 to"),
+            (["--ask", "--", "true"], "--ask is not for trial runs"),
+            (["--events", "2", "--", "true"], "--events is not for trial runs"),
+            ([], "")):
+        r = t.run("learn", *words)
+        equal(r.code, 2, words, r)
+        contains(r.err, text)
+        equal(len(r.err.splitlines()), 1, r)
+    r = t.run("learn", "--", "./not-there")
+    equal(r.code, 1)
+    contains(r.err, "still ends with exit status 127")
+
+
+main()
