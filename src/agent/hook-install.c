@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/claude-shell.h"
 #include "agent/hook.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -28,6 +29,8 @@
 #include "policy/json-edit.h"
 #include "report/violation-store.h"
 #include "run/settings-edit.h"
+
+#define PREFIX	"CLAUDE_CODE_SHELL_PREFIX"
 
 /**
  * struct hook_record - What installing did to one file
@@ -190,6 +193,10 @@ static json_t *arguments(const struct hook_target *t,
 	json_t *list = json_pack("[s, s, s]", "hook", t->agent->name,
 				 event->ours);
 
+	if (t->prefix && event->kind == EVENT_PRE_TOOL) {
+		json_array_append_new(list, json_string("--prefix"));
+		json_array_append_new(list, json_string(t->prefix));
+	}
 	for (size_t i = 0; t->options[i]; i++)
 		json_array_append_new(list, json_string(t->options[i]));
 	return list;
@@ -242,6 +249,9 @@ json_t *hook_settings(const struct hook_target *t, struct err *err)
 	}
 	if (t->agent->id == AGENT_CURSOR)
 		return json_pack("{s:i, s:o}", "version", 1, "hooks", hooks);
+	if (t->prefix)
+		return json_pack("{s:{s:s}, s:o}", "env", PREFIX, t->prefix,
+				 "hooks", hooks);
 	return json_pack("{s:o}", "hooks", hooks);
 }
 
@@ -305,13 +315,66 @@ static void replace(struct buf *text, struct buf *next)
 	*next = (struct buf){ 0 };
 }
 
+/* The value of Claude Code's prefix in @text, to be freed; or NULL */
+static char *prefix_in(const struct buf *text)
+{
+	json_t *root = text->len ? json_parse(buf_str(text), text->len, "",
+					      NULL) : NULL;
+	const char *value = json_string_value(json_object_get(
+		json_object_get(root, "env"), PREFIX));
+	char *r = value ? mem_strdup(value) : NULL;
+
+	json_decref(root);
+	return r;
+}
+
+/* A script that an earlier time has installed, wherever its home was */
+static bool is_our_prefix(const char *value)
+{
+	return value && strstr(value, "/cloche/" HOOK_SCRIPTS "/claude-shell");
+}
+
+/* Cut the prefix out of @text, with the comma that goes with it */
+static int take_prefix(struct buf *text, struct err *err)
+{
+	static const char key[] = "\"" PREFIX "\"";
+	auto_free char *value = prefix_in(text);
+	struct json_place at;
+	struct buf next = { 0 };
+	const char *s = buf_str(text);
+	size_t from, to;
+
+	if (!is_our_prefix(value))
+		return 0;
+	if (json_locate(s, text->len, "env." PREFIX, &at) < 0)
+		return fail(err, -ENOENT, "there is no env." PREFIX);
+	from = at.offset;
+	to = at.end + strspn(s + at.end, " \t\r\n");
+	while (from && strncmp(s + from, key, strlen(key)) != 0)
+		from--;
+	if (s[to] == ',') {
+		to += 1 + strspn(s + to + 1, " \t\r\n");
+	} else {
+		to = at.end;
+		while (from && strchr(" \t\r\n", s[from - 1]))
+			from--;
+		from -= from && s[from - 1] == ',';
+	}
+	buf_add(&next, s, from);
+	buf_adds(&next, s + to);
+	replace(text, &next);
+	return 1;
+}
+
 /* Take all entries of ours out of @text. How many there were. */
 static int take_out(const struct agent *agent, struct buf *text,
 		    struct err *err)
 {
 	const struct agent_event *event;
-	int found = 0;
+	int found = agent->id == AGENT_CLAUDE ? take_prefix(text, err) : 0;
 
+	if (found < 0)
+		return found;
 	for (size_t i = 0; (event = agent_event_at(agent, i)); i++) {
 		auto_free char *path = mem_printf("hooks.%s", event->theirs);
 		size_t len, at = 0;
@@ -367,8 +430,16 @@ static int put_in(const struct hook_target *t, struct buf *text, struct err *err
 	const struct agent_event *event;
 	int r = 0;
 
+	auto_free char *other = prefix_in(text);
+
+	if (t->prefix && other)
+		return fail(err, -EEXIST, "%s: env." PREFIX " is '%s' already, which is not ours; remove it first",
+			    t->file, other);
+	if (t->prefix)
+		r = add_value(t, text, "env." PREFIX, json_string(t->prefix),
+			      false, err);
 	/* Cursor reads no file without its version */
-	if (t->agent->id == AGENT_CURSOR && !has_key(text, "version"))
+	if (r == 0 && t->agent->id == AGENT_CURSOR && !has_key(text, "version"))
 		r = add_value(t, text, "version", json_integer(1), false, err);
 	for (size_t i = 0; r == 0 && (event = agent_event_at(t->agent, i));
 	     i++) {
@@ -385,8 +456,9 @@ static bool is_installed(const struct hook_target *t, const struct buf *text)
 	json_t *root = text->len ? json_parse(buf_str(text), text->len, "",
 					      NULL) : NULL;
 	const json_t *hooks = json_object_get(root, "hooks");
+	auto_free char *prefix = prefix_in(text);
 	const struct agent_event *event;
-	bool all = hooks != NULL;
+	bool all = hooks && (!t->prefix || (prefix && !strcmp(prefix, t->prefix)));
 
 	for (size_t i = 0; all && (event = agent_event_at(t->agent, i)); i++) {
 		json_t *want = entry_for(t, event);
@@ -455,17 +527,51 @@ static int edit_install(void *arg, const struct buf *text, bool exists,
 	return r < 0 ? r : SETTINGS_EDIT_WRITE;
 }
 
+/* Write the script of the prefix: 1, or 0 if it was there */
+static int write_script(const struct hook_target *t, struct err *err)
+{
+	auto_free char *dir = path_parent(t->prefix);
+	auto_buf struct buf text = { 0 }, old = { 0 };
+	auto_close int fd = fs_open_dir_p(dir, 0755, err);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	claude_shell_script(t->program, t->options, &text);
+	if (access(t->prefix, X_OK) == 0 &&
+	    fs_read(fd, path_base(t->prefix), JSON_TEXT_MAX, &old, NULL) == 0 &&
+	    !strcmp(buf_str(&old), buf_str(&text)))
+		return 0;
+	r = fs_replace(fd, path_base(t->prefix), text.p, text.len, 0755, err);
+	return r < 0 ? r : 1;
+}
+
+static void remove_script(const struct hook_target *t)
+{
+	auto_free char *dir = path_parent(t->prefix);
+	auto_free char *above = path_parent(dir);
+
+	(void)unlink(t->prefix);
+	(void)rmdir(dir);	/* Both fail if they are not empty */
+	(void)rmdir(above);
+}
+
 int hook_install(const struct hook_target *t, struct err *err)
 {
 	auto_free char *dir = path_parent(t->file);
 	struct job job = { .target = t };
+	int written = t->prefix ? write_script(t, err) : 0;
 	struct stat st;
 	int r;
 
+	if (written < 0)
+		return written;
 	job.note.made_dir = stat(dir, &st) < 0;
 	r = settings_edit_file(t->file, edit_install, &job, err);
 	record_done(&job.note);
-	return r < 0 ? r : r == SETTINGS_EDIT_WRITE;
+	if (r < 0 && written)
+		remove_script(t);
+	return r < 0 ? r : written || r == SETTINGS_EDIT_WRITE;
 }
 
 static int edit_uninstall(void *arg, const struct buf *text, bool exists,
@@ -491,6 +597,8 @@ int hook_uninstall(const struct hook_target *t, struct err *err)
 	r = settings_edit_file(t->file, edit_uninstall, &job, err);
 	if (r >= 0)
 		record_forget(t);
+	if (r >= 0 && t->prefix)
+		remove_script(t);
 	if (r == SETTINGS_EDIT_REMOVE && job.note.made_dir)
 		(void)rmdir(dir);	/* Fails if it is not empty */
 	record_done(&job.note);

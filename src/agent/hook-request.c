@@ -28,7 +28,6 @@ static const struct agent_event events[] = {
 static const char *const kinds[EVENT_KINDS] = {
 	[EVENT_PRE_TOOL] = "pre-tool-use",
 	[EVENT_START] = "session-start",
-	[EVENT_FAILURE] = "post-tool-use-failure",
 };
 
 /* Where agents keep the directory of one command */

@@ -185,12 +185,8 @@ int hook_reply_words(const struct hook_call *call, const char *words,
 	if (agent == AGENT_CURSOR)
 		return print(json_pack("{s:s}", "additional_context", words),
 			     out, err);
-	if (call->event->kind == EVENT_START)
-		return print(json_pack("{s:s, s:{s:s, s:s}}",
+	return print(json_pack("{s:s, s:{s:s, s:s}}",
 			"systemMessage", words, "hookSpecificOutput",
-			"hookEventName", call->event->theirs,
-			"additionalContext", words), out, err);
-	return print(json_pack("{s:{s:s, s:s}}", "hookSpecificOutput",
 			"hookEventName", call->event->theirs,
 			"additionalContext", words), out, err);
 }

@@ -98,14 +98,6 @@ char *hook_unwrap(const struct hook_wrapper *w, const char *dir,
 	return take_ptr(script);
 }
 
-const char *hook_wrapped_word(const struct hook_wrapper *w, const char *line)
-{
-	auto_buf struct buf head = { 0 };
-
-	add_head(w, &head);
-	return line + head.len;
-}
-
 /* The name, or another name of the same file */
 static bool is_program(const char *program, const char *word)
 {

@@ -199,11 +199,35 @@ static void decide_rest(const struct hook_call *call, const char *command,
 		say(d, HOOK_ALLOW, "the permission mode allows it");
 }
 
+/* Commands run by our prefix, so the agent's rules decide about them as they are. What
+ * is left: it must be in force; rules of cloche's own files; sandboxed commands that
+ * the settings allow.
+ */
+static void decide_prefixed(const struct policy *policy, const struct hook_wrapper *w,
+			    const struct hook_call *call, struct hook_decision *d)
+{
+	const bool automatic = is_automatic(policy, call, call->command) &&
+		!(w->in_project && mode_excludes(policy, call->command, NULL));
+	struct permission_verdict v;
+
+	if (w->objection) {
+		say(d, HOOK_DENY, w->objection);
+		return;
+	}
+	v = decide_rules(policy, call, call->command, automatic);
+	if (v.action < ACTION_ALLOW)
+		apply_verdict(&v, d);
+	else if (automatic)
+		say(d, HOOK_ALLOW, "it runs in the sandbox");
+	permission_verdict_done(&v);
+}
+
 void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
 		 const struct hook_call *call, bool obey_off,
 		 struct hook_decision *ret)
 {
-	auto_free char *inner = hook_unwrap(w, call->dir, call->command);
+	auto_free char *inner = w->program ?
+		hook_unwrap(w, call->dir, call->command) : NULL;
 	const char *command = inner ? inner : call->command;
 	const char *ask = NULL;
 	const bool outside = !inner && stays_outside(policy, w, call, command,
@@ -217,6 +241,10 @@ void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
 	*ret = (struct hook_decision){ 0 };
 	if (mode_is_off_for_hooks(policy, &off))
 		return;		/* The agent's own rules decide */
+	if (!w->program) {
+		decide_prefixed(policy, w, call, ret);
+		return;
+	}
 	if (!inner && hook_is_forged(w, command)) {
 		say(ret, HOOK_DENY, "it starts a sandbox of its own; give the command alone, it is put into the sandbox");
 		return;

@@ -18,6 +18,9 @@ struct err;
 struct policy;
 struct text_near;
 
+/* Below cloche's own settings: what agents are told to start */
+#define HOOK_SCRIPTS	"agents"
+
 enum { HOOK_WATCHDOG_MS = 15000 };	/* Less than the agents' limit below */
 enum { HOOK_TIMEOUT_S = 20 };		/* What is installed as the limit */
 
@@ -27,7 +30,7 @@ enum agent_id {
 	AGENT_COUNT,
 };
 
-enum event_kind { EVENT_PRE_TOOL, EVENT_START, EVENT_FAILURE, EVENT_KINDS };
+enum event_kind { EVENT_PRE_TOOL, EVENT_START, EVENT_KINDS };
 
 /**
  * struct agent - A row of agents.def
@@ -92,17 +95,20 @@ void hook_call_done(struct hook_call *call);
 
 /**
  * struct hook_wrapper - How a command is put into the sandbox
- * @program:	This very program
+ * @program:	This very program; NULL if the agent itself runs its commands by it
+ *		(claude-shell.h): then commands are not rewritten
  * @options:	Words for `cloche run`, NULL-terminated
  * @project:	The writable directory; absolute
  * @in_project:	The command starts there, and not elsewhere: only then do
  *		excludedCommands count
+ * @objection:	Why the agent would not do so, or NULL
  */
 struct hook_wrapper {
 	const char *program;
 	const char *const *options;
 	const char *project;
 	bool in_project;
+	const char *objection;
 };
 
 /* Append the line that runs @command, to start in @dir, in the sandbox */
@@ -114,9 +120,6 @@ void hook_wrap(const struct hook_wrapper *w, const char *dir,
  */
 char *hook_unwrap(const struct hook_wrapper *w, const char *dir,
 		  const char *line);
-
-/* The last word of @line, which hook_wrap() made: the script, quoted */
-const char *hook_wrapped_word(const struct hook_wrapper *w, const char *line);
 
 /* True if a part of @line starts a sandbox of ours */
 bool hook_is_forged(const struct hook_wrapper *w, const char *line);
@@ -152,8 +155,8 @@ void hook_decision_done(struct hook_decision *d);
 int hook_reply(const struct hook_call *call, const struct hook_decision *d,
 	       struct buf *out, struct err *err);
 
-/* Append @words for the agent, and where it can for the user, at another event
- * than EVENT_PRE_TOOL; no words, no more than the agent must have
+/* Append @words for the agent, and where it can for the user, at EVENT_START; no
+ * words, no more than the agent must have
  */
 int hook_reply_words(const struct hook_call *call, const char *words,
 		     struct buf *out, struct err *err);
@@ -162,11 +165,12 @@ int hook_reply_words(const struct hook_call *call, const char *words,
  * struct hook_target - Where and what to install
  * @file:	The agent's settings
  * @program:	This very program
+ * @prefix:	Claude Code: the script that runs its commands; else NULL
  * @options:	Words for `cloche run`, NULL-terminated
  */
 struct hook_target {
 	const struct agent *agent;
-	const char *file, *program;
+	const char *file, *program, *prefix;
 	const char *const *options;
 };
 

@@ -501,10 +501,8 @@ enum shim_state shim_state(const struct shim *shim, const char *path)
 	return first && !strcmp(first, shim->path) ? SHIM_OK : SHIM_BYPASSED;
 }
 
-/* The parent of @pid, and its first words; 0 if that is unknown. Behind
- * the name, which may hold anything, stand the state and the parent.
- */
-static pid_t parent_of(pid_t pid)
+/* Behind the name, which may hold anything, stand the state and the parent */
+pid_t process_parent(pid_t pid)
 {
 	char path[64];
 	auto_buf struct buf text = { 0 };
@@ -560,7 +558,7 @@ void shim_tell_bypass(struct buf *out)
 	if (getenv(SHIM_VARIABLE) || shim_read_list(&list, NULL) < 0)
 		return;
 	for (int depth = 0; pid > 1 && list.len && depth < SHIM_ANCESTORS_MAX;
-	     depth++, pid = parent_of(pid)) {
+	     depth++, pid = process_parent(pid)) {
 		for (size_t i = 0; i < list.len; i++) {
 			if (!runs(pid, list.v[i].real))
 				continue;

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct buf;
 struct err;
@@ -72,5 +73,8 @@ void shim_list_done(struct shim_list *list);
  * line about that, else nothing
  */
 void shim_tell_bypass(struct buf *out);
+
+/* The parent of @pid; 0 if that is unknown */
+pid_t process_parent(pid_t pid);
 
 #endif /* AGENT_SHIM_H */

@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -23,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/claude-shell.h"
 #include "agent/hook.h"
 #include "agent/shim.h"
 #include "base/buf.h"
@@ -32,26 +34,20 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "base/sys.h"
+#include "base/proc.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/command-line.h"
 #include "policy/mode.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
-#include "report/command-text.h"
-#include "report/footer.h"
-#include "report/report.h"
-#include "report/violation-store.h"
-#include "report/violation.h"
+#include "run/choose-tier.h"
 #include "run/decision.h"
 #include "run/options.h"
 
 enum {
 	EXIT_BLOCK = 2,
 	HOOK_REPLY_MAX = 16 << 20,	/* A call is 1 MiB, quoted twice */
-	FAILURE_LINES_MAX = 8,		/* Refusals that are listed */
-	FAILURE_AGE_MS = 10 * 60000,	/* Older ones were another command's */
 };
 
 /* The project must not follow the model, which may choose where a command
@@ -116,19 +112,27 @@ static char **line_words(char **argv)
 }
 
 static int answer_tool(const struct hook_call *call, const char *project,
-		       bool said, const struct options *options, char **words,
+		       bool said, struct call *typed, char **words,
 		       struct buf *out, struct err *err)
 {
+	const struct options *options = &typed->options;
+	const char *prefix = call_flag(typed, "prefix");
 	auto_policy struct policy *policy = NULL;
 	struct hook_decision decision = { 0 };
 	auto_free char *self = own_path();
+	auto_free char *objection = prefix ? claude_shell_objection(prefix) : NULL;
 	const struct hook_wrapper wrapper = {
-		.program = self,
+		.program = prefix ? NULL : self,
 		.options = (const char *const *)words,
 		.project = project,
 		.in_project = said && is_in_project(call, project),
+		.objection = objection,
 	};
 	int r = 0;
+
+	/* The agent, and what it starts, is in a sandbox already */
+	if (tier_steps_aside())
+		return hook_reply(call, &decision, out, err);
 
 	if (call->command)
 		r = decision_policy(options, &policy, err);
@@ -185,109 +189,6 @@ static int answer_start(const struct hook_call *call,
 	return hook_reply_words(call, buf_str(&words), out, err);
 }
 
-/**
- * struct failure - What was refused to one command
- * @script:	What the shell was given, quoted as records have it
- * @run:	The newest run of it
- */
-struct failure {
-	const char *script;
-	int64_t since_ms;
-	char *run;
-	struct buf lines;
-	size_t count;
-};
-
-/* A record has the shell, "-c" and the script, cut off at some length */
-static bool is_about(const struct violation *v, const char *script)
-{
-	const char *said = v->command ? strstr(v->command, " -c ") : NULL;
-	const bool cut = v->command &&
-			 strlen(v->command) >= REPORT_COMMAND_MAX;
-
-	if (!said)
-		return false;
-	said += 4;
-	return cut ? !strncmp(script, said, strlen(said))
-		   : !strcmp(script, said);
-}
-
-static int add_failure(void *arg, const struct violation *v)
-{
-	struct failure *f = arg;
-
-	if (v->time_ms < f->since_ms || !v->run || !is_about(v, f->script))
-		return 0;
-	if (!f->run || strcmp(f->run, v->run) != 0) {
-		free(f->run);
-		f->run = mem_strdup(v->run);
-		buf_done(&f->lines);
-		f->count = 0;
-	}
-	if (f->count++ < FAILURE_LINES_MAX) {
-		footer_line(v, &f->lines);
-		buf_addc(&f->lines, '\n');
-	}
-	return 0;
-}
-
-/* The script that was run: an agent may tell the line as it was before */
-static void add_script(const struct hook_call *call, const char *project,
-		       char **words, struct buf *out)
-{
-	auto_free char *self = own_path();
-	const struct hook_wrapper wrapper = {
-		.program = self,
-		.options = (const char *const *)words,
-		.project = project,
-	};
-	auto_free char *inner = hook_unwrap(&wrapper, call->dir,
-					    call->command);
-	const char *const script[] = { inner ? inner : call->command, NULL };
-	auto_buf struct buf line = { 0 }, cut = { 0 };
-
-	/* A script with a secret is not in the record; the newest such run is meant */
-	if (command_text(script, SIZE_MAX, &cut) &&
-	    strstr(buf_str(&cut), COMMAND_TEXT_CUT)) {
-		buf_adds(out, "'" COMMAND_TEXT_CUT "'");
-		return;
-	}
-	hook_wrap(&wrapper, call->dir, script[0], &line);
-	buf_adds(out, hook_wrapped_word(&wrapper, buf_str(&line)));
-	command_text_strip(out->p);
-}
-
-static int answer_failure(const struct hook_call *call, const char *project,
-			  char **options, struct buf *out, struct err *err)
-{
-	auto_free char *state = violation_store_default_dir();
-	auto_buf struct buf script = { 0 };
-	auto_buf struct buf words = { 0 };
-	struct failure f = {
-		.since_ms = now_ms(CLOCK_REALTIME) - FAILURE_AGE_MS,
-	};
-	struct violation_store *store = NULL;
-
-	if (call->command && state &&
-	    violation_store_new(state, VIOLATION_STORE_FILE_MAX, &store, NULL) == 0) {
-		add_script(call, project, options, &script);
-		f.script = buf_str(&script);
-		(void)violation_store_each(store, add_failure, &f, NULL);
-	}
-	violation_store_free(store);
-	if (f.count) {
-		buf_addf(&words, "The sandbox refused this to the command:\n%s",
-			 buf_str(&f.lines));
-		if (f.count > FAILURE_LINES_MAX)
-			buf_addf(&words, "and %zu more\n",
-				 f.count - FAILURE_LINES_MAX);
-		buf_adds(&words, "Only the user can allow it. Find a way that needs it not, or ask.\n");
-	}
-	free(f.run);
-	buf_done(&f.lines);
-	return hook_reply_words(call, buf_str(&words), out, err);
-}
-
 static int answer(const struct hook_call *call, const char *here,
 		  struct call *typed, struct buf *out, struct err *err)
 {
@@ -299,11 +200,9 @@ static int answer(const struct hook_call *call, const char *here,
 	if (r < 0)
 		return r;
 	if (call->event->kind == EVENT_PRE_TOOL)
-		return answer_tool(call, project, said, &typed->options, words,
-				   out, err);
-	if (call->event->kind == EVENT_START)
-		return answer_start(call, &typed->options, out, err);
-	return answer_failure(call, project, words, out, err);
+		return answer_tool(call, project, said, typed, words, out,
+				   err);
+	return answer_start(call, &typed->options, out, err);
 }
 
 /* Answer the call of an agent that standard input holds. 0 with the answer in @out,
@@ -461,6 +360,22 @@ static int fail_hook(const struct call *call, const char *name, struct err *err)
 			   buf_str(&names));
 }
 
+/* Claude Code's shell prefix: `cloche hook claude shell OPTIONS -- LINE`. Where the
+ * sandbox cannot be built, nothing runs.
+ */
+static int run_shell(struct call *call, struct err *err)
+{
+	int r = call_parse(call, err);
+
+	if (r == 0 && call->count != 2)
+		r = fail(err, -EINVAL, "hook claude shell needs one line for the shell");
+	if (r == 0)
+		r = claude_shell_run(call->args[1], &call->options, err);
+	if (r < 0)
+		stderr_line("cloche: %s", err->msg);
+	return r < 0 ? EXIT_NOT_BUILT : r;
+}
+
 int cmd_hook_agent(struct call *call, struct err *err)
 {
 	const struct agent *agent = agent_find(call->name);
@@ -472,11 +387,14 @@ int cmd_hook_agent(struct call *call, struct err *err)
 
 	if (!agent)
 		return fail_hook(call, call->name, err);
+	if (agent->id == AGENT_CLAUDE && call->args[0] &&
+	    !strcmp(call->args[0], "shell"))
+		return run_shell(call, err);
 	arm(ms);
 	r = call_parse(call, err);
 	if (r < 0)
 		return r;
-	event = call->count ? agent_event_find(agent, call->args[0]) : NULL;
+	event = call->count == 1 ? agent_event_find(agent, call->args[0]) : NULL;
 	if (!event) {
 		agent_event_names(agent, &names);
 		return fail(err, -EINVAL, "hook %s needs one of %s",
@@ -543,6 +461,20 @@ static char *file_for(const struct agent *agent, const char *scope,
 	return file;
 }
 
+/* Claude Code's prefix for the settings of @scope in @file; NULL for others */
+static char *prefix_for(const struct agent *agent, const char *scope, const char *file)
+{
+	auto_free char *config = !strcmp(scope, "managed") ? mem_strdup(roots_etc()) :
+				 fs_xdg("XDG_CONFIG_HOME", ".config");
+
+	if (agent->id != AGENT_CLAUDE || !config)
+		return NULL;
+	if (!strcmp(scope, "user") || !strcmp(scope, "managed"))
+		return mem_printf("%s/cloche/" HOOK_SCRIPTS "/claude-shell", config);
+	return mem_printf("%s/cloche/" HOOK_SCRIPTS "/claude-shell-%016" PRIx64,
+			  config, text_hash(file));
+}
+
 static const char *change_settings(const struct hook_target *t, bool install,
 				   struct err *err)
 {
@@ -562,14 +494,16 @@ int cmd_hook_settings(struct call *call, struct err *err)
 		.agent = call->count ? agent_find(call->args[0]) : NULL,
 		.options = (const char *const *)call->given.v,
 	};
-	auto_free char *file = NULL;
+	auto_free char *file = NULL, *prefix = NULL;
 	const char *done = NULL;
 	auto_free char *self = own_path();
 	json_t *settings;
 
+	scope = scope ? scope : "user";
 	if (!target.agent)
 		return fail_hook(call, call->count ? call->args[0] : NULL, err);
-	target.file = file = file_for(target.agent, scope ? scope : "user", err);
+	target.file = file = file_for(target.agent, scope, err);
+	target.prefix = prefix = file ? prefix_for(target.agent, scope, file) : NULL;
 	target.program = self;
 	if (file && !strcmp(call->name, "print")) {
 		settings = hook_settings(&target, err);

@@ -23,7 +23,6 @@
 #include "base/proc.h"
 #include "base/terminal.h"
 #include "compat/applet.h"
-#include "doctor/doctor.h"
 #include "run/choose-tier.h"
 #include "run/options.h"
 #include "run/output.h"
@@ -111,7 +110,7 @@ int applet_shell(int argc, char **argv)
 		return EXIT_NOT_FOUND;
 	}
 	words = words_for(shell, login, argc, argv);
-	if (!tier_is_nested() && !doctor_is_in_landlock())
+	if (!tier_steps_aside())
 		return run_shell(words);
 	execv(shell, words);
 	stderr_line("cloche: %s: %s", shell, strerror(errno));

@@ -142,7 +142,8 @@ static void add_existing(struct journal *j, const char *path)
 static bool is_root(const struct view_rule *r)
 {
 	/* One that does not exist yet may become a directory */
-	return r->list == PATH_ALLOW_WRITE && (S_ISDIR(r->mode) || !r->mode);
+	return r->list == PATH_ALLOW_WRITE && (S_ISDIR(r->mode) || !r->mode) &&
+	       !r->rule->shared;
 }
 
 /* The row that protects @path. The root may itself be called so: only what is below

@@ -45,6 +45,8 @@ enum rule_place {
  *		(path_rule_has_marker()), or NULL: always
  * @keys:	Settings of such a file that stay visible (policy/redact.h), or NULL
  * @place:	What becomes of the path
+ * @shared:	Programs outside write there meanwhile: names that are protected
+ *		elsewhere are not searched for, and new ones are not moved away
  * @origin:	Where it was written
  */
 struct path_rule {
@@ -53,7 +55,7 @@ struct path_rule {
 	struct glob *glob;
 	char *literal;
 	enum rule_strength strength;
-	bool must_exist, obeyed;
+	bool must_exist, obeyed, shared;
 	const char *marker, *keys;
 	enum rule_place place;
 	struct origin origin;

@@ -50,6 +50,11 @@ bool tier_is_nested(void)
 	return around && !strcmp(around, "cloche") && doctor_is_confined();
 }
 
+bool tier_steps_aside(void)
+{
+	return tier_is_nested() || doctor_is_in_landlock();
+}
+
 /* The sandbox around us is one in which no other can be built */
 static int fail_in_landlock(struct err *err)
 {

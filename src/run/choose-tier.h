@@ -35,5 +35,9 @@ bool tier_falls_back(const struct options *options, const struct plan *plan,
 const char *tier_around(void);
 /* It is one of ours, and confines this process as ours do */
 bool tier_is_nested(void);
+/* A sandbox of ours, of any tier, holds this process: stand-ins and agents' helpers run
+ * the command as it is
+ */
+bool tier_steps_aside(void);
 
 #endif /* RUN_CHOOSE_TIER_H */

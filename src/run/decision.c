@@ -217,6 +217,8 @@ static int apply_options(void *arg, struct policy *policy, struct err *err)
 
 	event_stream_protect(policy, options_get(options, OPTION_EVENTS));
 	immutable_files_add(policy);
+	if (options_has(options, OPTION_SHARE_TMP))
+		tmpdir_share(policy, option_origin(policy, "--share-tmp"));
 	return r < 0 ? r : add_options(options, policy, err);
 }
 

@@ -100,6 +100,31 @@ void tmpdir_close(struct tmpdir *tmp)
 	tmp->path = NULL;
 }
 
+void tmpdir_share(struct policy *policy, struct origin origin)
+{
+	static const struct {
+		const char *path;
+		bool user;	/* The user's number follows */
+	} hidden[] = {
+		{ "/tmp/claude-", true }, { "/tmp/cc-daemon-", true },
+		{ "/tmp/codex-daemon-", true }, { "/tmp/tmux-", true },
+		{ "/tmp/krb5cc_", true }, { "/tmp/cc-socks", false },
+		{ "/tmp/.X11-unix", false }, { "/tmp/.ICE-unix", false },
+	};
+	const struct path_rules *rules = &policy->paths[PATH_ALLOW_WRITE];
+
+	policy_add_literal(policy, PATH_ALLOW_WRITE, "/tmp", RULE_USER, origin);
+	for (size_t i = 0; i < rules->len; i++)
+		rules->v[i].shared |= !strcmp(rules->v[i].path, "/tmp");
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
+		auto_free char *path = hidden[i].user ?
+			mem_printf("%s%u", hidden[i].path, geteuid()) :
+			mem_strdup(hidden[i].path);
+
+		policy_add_literal(policy, PATH_DENY_READ, path, RULE_USER, origin);
+	}
+}
+
 /* A real directory of ours that no other user can change: 1; or 0 */
 static int own_directory(const char *path)
 {

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "policy/origin.h"
+
 struct err;
 struct options;
 struct policy;
@@ -43,6 +45,11 @@ int tmpdir_open(const char *path, const char *project, bool full,
 
 /* Let go of it, after the run. It is kept for the next. */
 void tmpdir_close(struct tmpdir *tmp);
+
+/* --share-tmp: the host's /tmp is writable, without what leads out of the sandbox or
+ * into other sessions of agents
+ */
+void tmpdir_share(struct policy *policy, struct origin origin);
 
 /* Profile srt has $TMPDIR in the host's /tmp: make it, if @options ask for
  * that profile. /tmp/claude if it is ours, else one that is, which is then

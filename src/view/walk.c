@@ -580,7 +580,8 @@ static int walk_protected(struct view *view, struct err *err)
 
 	for (size_t i = 0; i < count; i++) {
 		if (view->rules.v[i].list == PATH_ALLOW_WRITE &&
-		    S_ISDIR(view->rules.v[i].mode))
+		    S_ISDIR(view->rules.v[i].mode) &&
+		    !view->rules.v[i].rule->shared)
 			roots[n++] = view->rules.v[i].path;
 	}
 	qsort(roots, n, sizeof(*roots), path_compare_items);

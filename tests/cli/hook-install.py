@@ -112,9 +112,28 @@ def what_others_change_meanwhile_stays(t):
     t.run("hook", "uninstall", "claude").ok()
     with open(path) as file:
         left = json.load(file)
-    equal(left, {"a": 2, "b": [1], "hooks": {
-        "PreToolUse": now["hooks"]["PreToolUse"][:1], "SessionStart": [],
-        "PostToolUseFailure": []}})
+    equal(left, {"a": 2, "b": [1], "env": {}, "hooks": {
+        "PreToolUse": now["hooks"]["PreToolUse"][:1], "SessionStart": []}})
+
+
+@test
+def a_prefix_of_the_users_own_is_not_replaced(t):
+    text = '{"env": {"A": "b", "CLAUDE_CODE_SHELL_PREFIX": "/mine"}}'
+    path = t.write(t.home + "/" + SETTINGS, text)
+    contains(t.run("hook", "install", "claude").ended(2).err, "/mine")
+    equal(t.read(path), text)
+    check(not os.path.exists(t.home + "/.config/cloche"))
+    # One of ours that was moved about by hand goes, and only that
+    for before, after in (
+            ('{"env": {%s}}', '{"env": {}}'),
+            ('{"env": {"A": "b", %s}}', '{"env": {"A": "b"}}'),
+            ('{"env": {%s, "Z": "y"}}', '{"env": {"Z": "y"}}')):
+        t.write(path, "{}")
+        t.run("hook", "install", "claude").ok()
+        pair = '"CLAUDE_CODE_SHELL_PREFIX": "%s/.config/cloche/agents/claude-shell"'
+        t.write(path, before % (pair % t.home))
+        t.run("hook", "uninstall", "claude").ok()
+        equal(t.read(path), after)
 
 
 @test
@@ -133,12 +152,19 @@ def a_second_install_replaces_the_first(t):
 def what_was_installed_is_what_the_agent_would_run(t):
     t.run("hook", "install", "claude", "--scope", "project", "--net",
           "none").ok()
-    hook = json.loads(t.read(SETTINGS))["hooks"]["PreToolUse"][0]["hooks"][0]
+    settings = json.loads(t.read(SETTINGS))
+    hook = settings["hooks"]["PreToolUse"][0]["hooks"][0]
     check(hook["timeout"] > 15, hook)
-    r = t.outside(hook["command"], *hook["args"],
-                  stdin=json.dumps(CALL)).ok()
-    contains(json.loads(r.out)["hookSpecificOutput"]["updatedInput"]
-             ["command"], "--net none")
+    for env, part in (({}, "not in force"), (settings["env"], "")):
+        r = t.outside(hook["command"], *hook["args"],
+                      stdin=json.dumps(CALL), env=env).ok()
+        contains(r.out, part)
+    equal(r.out, "")
+    [prefix] = settings["env"].values()
+    contains(t.read(prefix), "--net none")
+    t.outside(prefix, "true", cwd=t.dir).ok()
+    t.run("hook", "uninstall", "claude", "--scope", "project").ok()
+    check(not os.path.exists(prefix) and not t.exists(SETTINGS))
     for agent in ("codex", "gemini", "cursor"):
         printed = json.loads(t.run("hook", "print", agent).ok().out)
         event = EVENTS[agent]

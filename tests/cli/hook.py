@@ -462,21 +462,140 @@ def a_session_that_starts_with_bad_settings_or_two_sandboxes_is_told(t):
 
 
 @test
-def a_failed_command_is_told_what_was_refused(t):
-    what = {"cwd": t.dir, "hook_event_name": "PostToolUseFailure",
-            "tool_name": "Bash", "error": "Exit code 1",
-            "tool_use_id": "x", "is_interrupt": False}
-    for line in ["echo x > /etc/hosts #" + "y" * 9000,
-                 'echo "it\'s" http://u:p@h/?q\necho x > /etc/hosts']:
-        command = specific(t, call(t, line))["updatedInput"]
-        check(t.outside("bash", "-c", command["command"]).code != 0)
-        for told in (command, {"command": line}):
-            what["tool_input"] = told
-            answer = specific(t, what, event="post-tool-use-failure")
-            equal(answer["hookEventName"], "PostToolUseFailure")
-            contains(answer["additionalContext"], "deny file-write /etc/hosts")
-    what["tool_input"] = {"command": "something else"}
-    equal(ask(t, what, event="post-tool-use-failure"), {})
+def with_a_prefix_nothing_is_rewritten_and_the_agents_rules_decide(t):
+    prefix = t.write("prefix", "#!/bin/sh\n", mode=0o755)
+    given = ("--prefix", prefix)
+    ours = {"CLAUDE_CODE_SHELL_PREFIX": prefix}
+
+    def answer(command, env=ours, **more):
+        return ask(t, call(t, command, **more), *given, env=env)
+
+    equal(answer("ls"), {})
+    equal(answer("ls", mode="bypassPermissions"), {})
+    rules(t, allow=["Bash(make *)"], deny=["Bash(curl *)"], ask=["Bash(git push *)"])
+    equal(answer("make x"), {})
+    for command, verdict in (("curl x", "deny"), ("git push x", "ask")):
+        equal(answer(command)["hookSpecificOutput"]["permissionDecision"],
+              verdict)
+    sandbox(t, enabled=True, autoAllowBashIfSandboxed=True)
+    t.trust()
+    equal(answer("make x")["hookSpecificOutput"]["permissionDecision"], "allow")
+    equal(answer("rm -rf ~"), {})
+
+
+@test
+def a_prefix_that_is_not_in_force_refuses(t):
+    prefix = t.write("prefix", "#!/bin/sh\n", mode=0o755)
+    other = t.write("other", "#!/bin/sh\n", mode=0o755)
+    plain = t.write("plain", "", mode=0o644)
+    ours = {"CLAUDE_CODE_SHELL_PREFIX": prefix}
+
+    def reason(env, path=prefix):
+        said = ask(t, call(t, "ls"), "--prefix", path, env=env)[
+            "hookSpecificOutput"]
+        equal(said["permissionDecision"], "deny")
+        return said["permissionDecisionReason"]
+
+    equal(ask(t, call(t, "ls"), "--prefix", prefix, env=ours), {})
+    for env in ({}, {"CLAUDE_CODE_SHELL_PREFIX": ""},
+                {"CLAUDE_CODE_SHELL_PREFIX": other}):
+        contains(reason(env), "not in force")
+    contains(reason({"CLAUDE_CODE_SHELL_PREFIX": plain}, plain), "cannot be executed")
+    for name in ("BASH_ENV", "LD_PRELOAD", "LD_AUDIT"):
+        contains(reason({**ours, name: "x"}), f"sets {name}")
+    # The user's own, with which the agent was started
+    what = json.dumps(call(t, "ls"))
+    equal(t.outside("sh", "-c", f"{CLOCHE} hook claude pre-tool-use --prefix "
+                    f"{prefix}; true", stdin=what,
+                    env={**ours, "BASH_ENV": "x"}).ok().out, "")
+
+
+LINE = ("source %s 2>/dev/null || true && { \\builtin shopt -u extglob; } "
+        ">/dev/null 2>&1 || true && eval %s < /dev/null && pwd -P >| %s")
+
+
+def shell(t, command, *options, cwd_file=None, snapshot="/none", **more):
+    """As Claude Code runs its prefix: started by a process in the project"""
+    line = LINE % (snapshot, "'" + command.replace("'", "'\"'\"'") + "'",
+                   cwd_file or t.away + "/claude-ab12-cwd")
+    where = more.pop("where", ".")
+    return t.outside(sys.executable, "-c", "import subprocess, sys; sys.exit("
+                     "subprocess.run(sys.argv[2:], cwd=sys.argv[1]).returncode)",
+                     where, CLOCHE, "hook", "claude", "shell", *options, "--",
+                     line, **more)
+
+
+@test
+def the_line_of_the_shell_tool_runs_in_the_sandbox(t):
+    made = t.away + "/claude-ab12-cwd"
+    os.makedirs("sub")
+    r = shell(t, f"cd sub; echo \"it's $SANDBOX_RUNTIME\"; touch {t.home}/x").ended(1)
+    contains(r.out, "it's 1")
+    check(not os.path.exists(t.home + "/x") and not os.path.exists(made), r)
+    shell(t, "cd sub").ok()
+    equal(t.read(made).strip(), t.dir + "/sub")
+    os.unlink(made)
+    # The project is the agent's, wherever its last command went
+    r = shell(t, f"pwd; echo x > ../up; echo x > {t.away}/no", where="sub")
+    contains(r.out, t.dir + "/sub")
+    check(t.exists("up") and not os.path.exists(t.away + "/no"), r)
+
+
+@test
+def the_file_for_the_directory_is_the_only_one_that_opens(t):
+    victim = t.write(t.home + "/victim", "mine\n")
+    for name in (victim, t.home + "/x/../victim", t.home + "/cwd"):
+        shell(t, f"echo x > {victim}", cwd_file=name)
+        equal(t.read(victim), "mine\n", name)
+        check(not os.path.exists(t.home + "/cwd"))
+    link = t.home + "/claude-ab12-cwd"
+    os.symlink(victim, link)
+    shell(t, f"echo x > {link}", cwd_file=link)
+    equal(t.read(victim), "mine\n")
+
+
+@test
+def what_is_no_line_of_the_tool_runs_outside_only_for_the_agents_own(t):
+    made = t.home + "/made"
+    command = f"touch {made}"
+    t.run("hook", "claude", "shell", "--", command, env={"CLAUDE_PROJECT_DIR": None})
+    check(not os.path.exists(made))
+    t.run("hook", "claude", "shell", "--", command,
+          env={"CLAUDE_PROJECT_DIR": t.dir}).ok()
+    check(os.path.exists(made))
+    os.unlink(made)
+    shell(t, command, env={"CLAUDE_PROJECT_DIR": t.dir})
+    check(not os.path.exists(made))
+
+
+@test
+def excluded_commands_of_the_shell_stay_outside(t):
+    made = t.home + "/made"
+    t.write(t.home + "/.config/cloche/policy.json", json.dumps(
+        {"excludedCommands": ["touch *"]}))
+    shell(t, f"touch {made}").ok()
+    check(os.path.exists(made))
+    os.unlink(made)
+    os.makedirs("sub")
+    for command, where in ((f"touch {made}; id", "."), (f"touch {made}", "sub")):
+        shell(t, command, where=where)
+        check(not os.path.exists(made), command)
+
+
+@test
+def a_shell_whose_settings_cannot_be_read_runs_nothing(t):
+    t.write(".cloche.json", "{")
+    r = shell(t, "touch made").ended(125)
+    contains(r.err, ".cloche.json")
+    check(not t.exists("made"))
+    t.run("hook", "claude", "shell").ended(125)
+
+
+@test
+def a_shell_in_a_sandbox_runs_its_line_as_it_is(t):
+    r = t.inside(CLOCHE, "hook", "claude", "shell", "--", "echo $SANDBOX_RUNTIME; touch made")
+    equal((r.out, r.err), ("1\n", ""))
+    check(t.exists("made"))
 
 
 main()

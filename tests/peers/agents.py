@@ -78,12 +78,12 @@ class Claude(Model):
         block, delta = {"type": "text", "text": ""}, {
             "type": "text_delta", "text": "done"}
         if command:
-            call = command if isinstance(command, dict) else {
-                "name": "Bash", "command": command}
+            name, values = command if isinstance(command, tuple) else (
+                "Bash", {"command": command, "description": "a test"})
             block = {"type": "tool_use", "id": f"t{len(self.server.results)}",
-                     "name": call["name"], "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(
-                {"command": call["command"], "description": "a test"})}
+                     "name": name, "input": {}}
+            delta = {"type": "input_json_delta",
+                     "partial_json": json.dumps(values)}
         stop = "tool_use" if command else "end_turn"
         if not request.get("stream"):
             return self.send(json.dumps({**message, "stop_reason": stop,
@@ -242,6 +242,8 @@ def a_hook_that_cannot_decide_stops_the_command(t, agent):
 
 @for_each
 def a_forged_wrapper_is_not_run(t, agent):
+    if agent == "claude":	# It is run, in the sandbox
+        return
     [said] = results(t, agent, f"{CLOCHE} run --write {t.home} touch made")
     contains(said, "sandbox of its own")
     check(not t.exists("made"), said)
@@ -257,20 +259,87 @@ def the_model_of_codex_does_not_move_the_project(t):
 @test
 def claude_has_another_tool_for_commands(t):
     def watch(command):
-        return {"name": "Monitor", "command": command}
+        return ("Monitor", {"command": command, "description": "a test"})
 
     t.write(".claude/settings.json", json.dumps(
         {"permissions": {"deny": ["Bash(touch *)"]}}))
-    denied, forged, *_ = results(
+    denied, *_ = results(
         t, "claude", watch("touch denied"),
-        watch(f"{CLOCHE} run --write {t.home} true > forged"),
         watch(f"echo x > {t.home}/not-made; echo $SANDBOX_RUNTIME > made"),
         "for i in $(seq 300); do [ -s made ] && break; sleep 0.1; done")
     contains(denied, "denied by a rule: Bash(touch *)")
-    contains(forged, "sandbox of its own")
     equal(t.read("made"), "1\n")
-    check(not t.exists("denied") and not t.exists("forged") and
-          not os.path.exists(t.home + "/not-made"), denied, forged)
+    check(not t.exists("denied") and
+          not os.path.exists(t.home + "/not-made"), denied)
+
+
+@test
+def claude_remembers_where_it_went(t):
+    os.makedirs("sub dir")
+    _, inside, _, failed, still = results(
+        t, "claude", "cd 'sub dir'", "pwd; touch here", "cd /usr",
+        "cd ..; (exit 7)", "pwd")
+    contains(inside, t.dir + "/sub dir")
+    check(t.exists("sub dir/here"), inside)
+    contains(failed, "7")
+    contains(still, t.dir)		# Claude Code leaves a directory that is not the project's
+    equal([n for n in os.listdir("/tmp") if n.endswith("-cwd") and
+           os.stat("/tmp/" + n).st_uid == os.getuid()], [])
+
+
+@test
+def claude_shares_the_tmp_of_its_file_tools(t):
+    name = f"/tmp/cloche-peers-{os.getpid()}"
+    try:
+        _, read, _, back = results(
+            t, "claude", ("Write", {"file_path": name, "content": "by Write\n"}),
+            f"cat {name}", f"echo by Bash > {name}-2",
+            ("Read", {"file_path": name + "-2"}))
+        contains(read, "by Write")
+        contains(back, "by Bash")
+    finally:
+        for path in (name, name + "-2"):
+            if os.path.exists(path):
+                os.unlink(path)
+
+
+@test
+def other_sessions_of_claude_are_hidden_in_tmp(t):
+    base = f"/tmp/claude-{os.getuid()}/cloche-peers-{os.getpid()}"
+    other = base + "/11111111-2222-3333-4444-555555555555"
+    os.makedirs(other)
+    t.write(other + "/tasks", "of another session\n")
+    try:
+        [said] = results(t, "claude", f"cat {other}/tasks; echo end")
+        contains(said, "end")
+        lacks(said, "of another session")
+    finally:
+        os.unlink(other + "/tasks")
+        os.removedirs(other)
+
+
+@test
+def a_project_cannot_take_the_prefix_of_claude_away(t):
+    for name, value in (("CLAUDE_CODE_SHELL_PREFIX", ""),
+                        ("CLAUDE_CODE_SHELL_PREFIX", "/usr/bin/env")):
+        t.write(".claude/settings.json", json.dumps({"env": {name: value}}))
+        [said] = results(t, "claude", "touch made")
+        contains(said, name)
+        check(not t.exists("made"), value, said)
+    t.write(".claude/settings.json", "{}")
+    results(t, "claude", "touch made")
+    check(t.exists("made"))
+
+
+@test
+def hooks_and_servers_of_the_user_run_as_before(t):
+    """They come through the prefix as well, and are no commands of the model"""
+    made = t.home + "/by-hook"
+    t.write(t.home + "/.claude/settings.json", json.dumps({"hooks": {
+        "PreToolUse": [{"matcher": "Bash", "hooks": [
+            {"type": "command", "command": f"echo 'x  y' > '{made}'"}]}]}}))
+    results(t, "claude", "touch made")
+    equal(t.read(made), "x  y\n")
 
 
 @test

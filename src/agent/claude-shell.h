@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/claude-shell.h - Claude Code's shell prefix: its lines run in the sandbox
+ *
+ * $CLAUDE_CODE_SHELL_PREFIX names a program that Claude Code starts with one argument,
+ * a whole line, instead of handing that line to the shell. The prompt, the rules and
+ * the history of the agent keep the command that the model wrote.
+ */
+
+#ifndef AGENT_CLAUDE_SHELL_H
+#define AGENT_CLAUDE_SHELL_H
+
+#include <stdbool.h>
+
+struct buf;
+struct call;
+struct err;
+struct options;
+
+/**
+ * struct claude_line - What Claude Code hands to its prefix
+ * @is_tool:	A tool or the user runs a command; else it starts a hook, an MCP server
+ *		or the status line
+ * @cwd_file:	Where the line writes its last directory, which Claude Code reads; or NULL
+ * @snapshot:	The script with the user's functions that it reads first; or NULL
+ * @command:	What the model or the user wrote; or NULL if that is not understood
+ */
+struct claude_line {
+	bool is_tool;
+	char *cwd_file, *snapshot, *command;
+};
+
+void claude_line_parse(const char *line, struct claude_line *ret);
+void claude_line_done(struct claude_line *line);
+
+/* Run @line in the sandbox, with @options, as the settings of the project say. Returns
+ * the exit status, or a negative errno with a message: nothing ran.
+ */
+int claude_shell_run(const char *line, struct options *options, struct err *err);
+
+/* The script that is installed as the prefix: it starts @program with @options */
+void claude_shell_script(const char *program, const char *const *options,
+			 struct buf *out);
+
+/* Why the shell tool would not run @prefix, or would run something before it: to be
+ * freed; NULL if all is well. For a hook, whose environment is the tool's.
+ */
+char *claude_shell_objection(const char *prefix);
+
+#endif /* AGENT_CLAUDE_SHELL_H */
