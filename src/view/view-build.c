@@ -335,6 +335,38 @@ static int add_rules(struct view *view, struct realpath *resolver,
 	return 0;
 }
 
+/* An editor writes a file under another name first, or leaves the old content under one:
+ * that is as secret as the file. What is missing can appear only where the command could
+ * read it, beside a hidden file in a writable root; elsewhere Landlock has no rule for it.
+ */
+static void hide_copies(struct view *view)
+{
+	static const struct {
+		const char *before, *after;
+	} names[] = {
+		{ "", "~" }, { "", ".swp" }, { ".", ".swp" }, { "#", "#" },
+		{ "", ".lock" }, { "", ".tmp" },
+	};
+	const size_t count = view->rules.len, n = ARRAY_SIZE(names);
+
+	for (size_t i = 0; i < count * n; i++) {
+		const struct view_rule r = view->rules.v[i / n];	/* It moves */
+		auto_free char *dir = NULL, *path = NULL;
+		struct stat st = { 0 };
+
+		if (r.list != PATH_DENY_READ || !S_ISREG(r.mode) || r.rule->glob ||
+		    view->policy->profile == PROFILE_SRT)
+			continue;
+		dir = path_parent(r.path);
+		path = mem_printf("%s/%s%s%s", dir, names[i % n].before,
+				  path_base(r.path), names[i % n].after);
+		if (view_sees(view, AT_FDCWD, path, &st) ? S_ISREG(st.st_mode) :
+		    view_is_writable(view, r.path))
+			view_add_seen(view, r.list, path, r.rule, &st);
+	}
+	view_sort(view);
+}
+
 static bool is_allow(const struct view_rule *r)
 {
 	return r->list == PATH_ALLOW_READ || r->list == PATH_ALLOW_WRITE;
@@ -589,6 +621,7 @@ static int build(struct policy *policy, struct walk_cache *cache, bool after,
 	make_var_tmp(view);
 	show_home(view);
 	view_sort(view);
+	hide_copies(view);
 	r = walk_roots(view, err);
 	if (r == 0)
 		r = mount_alias_hide(view, err);

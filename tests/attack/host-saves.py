@@ -108,6 +108,38 @@ def a_hidden_file_of_the_project_that_the_host_saves_is_not_read_by_name(t):
           "the control")
 
 
+def by_making(path, text):
+    os.unlink(path)
+    by_truncation(path, text)
+
+
+@test
+def what_an_editor_writes_beside_a_hidden_file_is_not_read(t):
+    """Under these names its content is before a save, during it, or after it"""
+    names = (".env~", ".env.swp", "#.env#", ".env.lock", ".env.tmp")
+    copies = [f"{t.dir}/{name}" for name in names]
+    others = [t.home + "/.netrc~", t.home + "/..netrc.swp"]
+    hide = ("--deny-read", t.write(t.dir + "/.env", "SECRET"))
+    for path in others:
+        t.write(path, "SECRET")
+    script = "for i; do cat $i >/dev/null 2>&1 && echo $i; done; :"
+    for hidden in (False, True):
+        if hidden:
+            t.write(t.home + "/.netrc", "SECRET")
+        for path in copies:
+            t.write(path, "SECRET")
+        r = t.inside("sh", "-c", script, "sh", *copies, *others,
+                     options=hide if hidden else ())
+        equal(r.out.split(), [] if hidden else copies + others)
+    for path in copies:         # New ones have no mount yet
+        os.unlink(path)
+    r = t.inside("sh", "-c", f"for i; do echo x > $i; done; {script}", "sh", *copies,
+                 options=hide)
+    equal(r.out, "")
+    for way in (by_making, by_rename):
+        equal(saved(t, copies, long(25, 250), way, *hide), 0, way.__name__)
+
+
 OTHERWISE = r"""
 import os, stat, sys
 stop, path = sys.argv[1:]
