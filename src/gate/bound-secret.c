@@ -145,11 +145,13 @@ static bool find_basic(const struct bound_secrets *secrets,
 	*ret = (struct credential_use){
 		.secret = find_placeholder(secrets, colon + 1,
 					   (size_t)n - user - 1),
+		.user = find_placeholder(secrets, plain, user),
 		.form = CREDENTIAL_BASIC_PASSWORD,
 		.at = text,
 	};
 	if (!ret->secret) {
-		ret->secret = find_placeholder(secrets, plain, user);
+		ret->secret = ret->user;
+		ret->user = NULL;
 		ret->form = CREDENTIAL_BASIC_USER;
 	}
 	return ret->secret;
@@ -202,7 +204,8 @@ bool credential_find(const struct bound_secrets *secrets,
 	}
 	if (!ret->secret && value.n > 6 && !strncasecmp(value.p, "Basic ", 6))
 		(void)find_basic(secrets, rest, ret);
-	return ret->secret && is_field(secrets, header->name, ret->secret);
+	return ret->secret && is_field(secrets, header->name, ret->secret) &&
+	       (!ret->user || is_field(secrets, header->name, ret->user));
 }
 
 /* True if @target is at or below @path for every server: one that resolves dots,
@@ -226,13 +229,22 @@ static bool is_below(struct http_span target, const char *path)
 	       (end == n || !n || path[n - 1] == '/' || target.p[n] == '/');
 }
 
-bool credential_is_bound(const struct credential_use *use,
-			 const struct http_request *request,
-			 const struct host *host)
+static bool is_bound(const struct bound_secret *s,
+		     const struct http_request *request,
+		     const struct host *host)
 {
-	const struct bound_secret *s = use->secret;
-
 	return bound_secret_covers(s, host) &&
 	       (!s->method || http_span_is(request->method, s->method)) &&
 	       (!s->path || is_below(request->target, s->path));
+}
+
+const struct bound_secret *
+credential_misplaced(const struct credential_use *use,
+		     const struct http_request *request,
+		     const struct host *host)
+{
+	if (!is_bound(use->secret, request, host))
+		return use->secret;
+	return use->user && !is_bound(use->user, request, host) ? use->user
+								: NULL;
 }

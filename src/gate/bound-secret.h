@@ -69,12 +69,13 @@ enum credential_form {
 /**
  * struct credential_use - A placeholder in a credential field
  * @secret:	Whose placeholder
+ * @user:	Of Basic credentials that have two: whose is before the colon, or NULL
  * @form:	Where it stands
  * @at:		The bytes of the header's value that are to be replaced: the
  *		placeholder itself, or all of the base64 text
  */
 struct credential_use {
-	const struct bound_secret *secret;
+	const struct bound_secret *secret, *user;
 	enum credential_form form;
 	struct http_span at;
 };
@@ -87,10 +88,13 @@ bool credential_find(const struct bound_secrets *secrets,
 		     const struct http_header *header,
 		     struct credential_use *ret);
 
-/* True if @use may be replaced in @request to @host */
-bool credential_is_bound(const struct credential_use *use,
-			 const struct http_request *request,
-			 const struct host *host);
+/* The secret of @use that may not be put into @request to @host, or NULL if @use may be
+ * replaced
+ */
+const struct bound_secret *
+credential_misplaced(const struct credential_use *use,
+		     const struct http_request *request,
+		     const struct host *host);
 
 /* Decode base64 as credentials have it, padded or not: the length, or -EBADMSG if
  * it is not base64 or does not fit

@@ -171,6 +171,25 @@ TEST(two_secrets_in_one_head_do_not_mix)
 	      "X-Acme: placeholder-no-1\r\n");
 }
 
+TEST(two_secrets_in_one_field_do_not_mix)
+{
+	/* placeholder-no-1:placeholder-no-2, and the reverse */
+	static const char both[] =
+		"Authorization: Basic cGxhY2Vob2xkZXItbm8tMTpwbGFjZWhvbGRlci1uby0y\r\n";
+
+	SENDS("api.example.org", "POST /v1", both,
+	      "Authorization: Basic dGhlLXJlYWwtdmFsdWUtMTphbm90aGVyLXJlYWwtb25l\r\n");
+	CHECK_INT(result.n_used, 2);
+	SENDS("api.example.org", "POST /v1",
+	      "Authorization: Basic cGxhY2Vob2xkZXItbm8tMjpwbGFjZWhvbGRlci1uby0x\r\n",
+	      "Authorization: Basic YW5vdGhlci1yZWFsLW9uZTp0aGUtcmVhbC12YWx1ZS0x\r\n");
+	/* Each has to be bound: ONE is not to this host, TWO not to this path */
+	REFUSES("two.example.org", "POST /v1", both, -EACCES);
+	CHECK_STR(result.misplaced->name, "ONE");
+	REFUSES("api.example.org", "POST /", both, -EACCES);
+	CHECK_STR(result.misplaced->name, "TWO");
+}
+
 TEST(what_can_be_read_in_two_ways_is_refused)
 {
 	int error;
