@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,7 +211,8 @@ int run_secrets_expand(struct policy *policy, struct err *err)
 		for (const char *p = list->v[i].text; *p; p++)
 			hosts += *p == ',';
 		if (hosts > BOUND_HOSTS_MAX)
-			return fail(err, -E2BIG, "a secret is bound to more than %d hosts",
+			return fail(err, -E2BIG,
+				    "a secret is bound to more than %d hosts",
 				    BOUND_HOSTS_MAX);
 	}
 	if (list->len > BOUND_SECRETS_MAX)
@@ -293,9 +295,10 @@ static void put_value(const char *name, const char *from, int fd)
 	_exit(value && fs_tell(fd, value, strlen(value)) < 0);
 }
 
-/* A pipe whose writer is a child of ours; its end for reading, or -errno */
-static int open_value(const char *name, const char *from)
+/* A pipe whose writer is a child of ours, *@ret; its end for reading, or -errno */
+static int open_value(const char *name, const char *from, pid_t *ret)
 {
+	const pid_t self = getpid();
 	int ends[2];
 	pid_t pid;
 
@@ -308,6 +311,8 @@ static int open_value(const char *name, const char *from)
 		sigemptyset(&none);
 		(void)sigprocmask(SIG_SETMASK, &none, NULL);
 		(void)close(ends[0]);
+		if (proc_die_with_parent(self) < 0)
+			_exit(1);
 		put_value(name, from, ends[1]);
 	}
 	close_fd(&ends[1]);
@@ -315,7 +320,7 @@ static int open_value(const char *name, const char *from)
 		close_fd(&ends[0]);
 		return -EAGAIN;
 	}
-	reap_later(pid);
+	*ret = pid;
 	return ends[0];
 }
 
@@ -438,7 +443,8 @@ static int send_config(const struct policy *policy, struct run_secrets *s,
 	for (size_t i = 0; !r && i < s->bound.len; i++) {
 		const char *name = s->bound.v[i].name;
 
-		fds[n] = open_value(name, source_of(policy, name));
+		fds[n] = open_value(name, source_of(policy, name),
+				    &s->sources[i]);
 		if (fds[n] < 0)
 			r = fail(err, fds[n],
 				 "secret '%s': cannot start its source", name);
@@ -548,6 +554,18 @@ static void set_variables(struct policy *policy, const struct run_secrets *s)
 				NULL);
 }
 
+/* Their values were read, or are not waited for any longer: @kill */
+static void leave_sources(struct run_secrets *s, bool kill_them)
+{
+	for (size_t i = 0; i < BOUND_SECRETS_MAX; i++) {
+		if (s->sources[i] <= 0)
+			continue;
+		if (kill_them)
+			(void)kill(s->sources[i], SIGKILL);
+		reap_later(s->sources[i]);
+	}
+}
+
 int run_secrets_start(struct policy *policy, const struct options *options,
 		      struct run_secrets **ret, struct err *err)
 {
@@ -580,6 +598,7 @@ int run_secrets_start(struct policy *policy, const struct options *options,
 		r = receive_answer(s, &pem, err);
 	if (!r)
 		r = make_bundle(s, options_env(options), &pem, err);
+	leave_sources(s, r < 0);
 	if (r < 0) {
 		run_secrets_end(s);
 		return r;

@@ -17,12 +17,14 @@ struct policy;
  * struct run_secrets - What is known of them here: everything but the values
  * @program:	cloche-tls
  * @channel:	The gate's end of a socket to it
+ * @sources:	Processes that write values, until these have come
  * @bundle:	Certificates for the sandbox: the host's, and the run's own
  */
 struct run_secrets {
 	struct bound_secrets bound;
 	struct proc program;
 	int channel;
+	pid_t sources[BOUND_SECRETS_MAX];
 	char *bundle;
 };
 

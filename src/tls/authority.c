@@ -239,8 +239,10 @@ static SSL_CTX *make_context(struct authority *a, X509 *leaf)
 		SSL_CTX_free(c);
 		return NULL;
 	}
+	/* A client may close its side without a word of TLS and wait for the answer */
 	SSL_CTX_set_options(c, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
-				       SSL_OP_NO_COMPRESSION);
+				       SSL_OP_NO_COMPRESSION |
+				       SSL_OP_IGNORE_UNEXPECTED_EOF);
 	SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_num_tickets(c, 0);
 	SSL_CTX_set_max_early_data(c, 0);

@@ -41,6 +41,7 @@ struct stream {
 	uint32_t count;
 	unsigned int at, length;
 	uint8_t block[BLOCK];
+	bool failed;
 };
 
 static uint8_t next_byte(struct stream *s)
@@ -57,15 +58,19 @@ static uint8_t next_byte(struct stream *s)
 		/* A key for the project, from that one for the name: no text of
 		 * one can continue as the other
 		 */
-		HMAC(EVP_sha256(), s->key, PLACEHOLDER_KEY,
-		     (const uint8_t *)s->project, strlen(s->project), first,
-		     NULL);
-		HMAC(EVP_sha256(), first, BLOCK, (const uint8_t *)s->name,
-		     strlen(s->name), second, NULL);
-		HMAC(EVP_sha256(), second, BLOCK, text, sizeof(text), s->block,
-		     &s->length);
+		s->failed |= !HMAC(EVP_sha256(), s->key, PLACEHOLDER_KEY,
+				   (const uint8_t *)s->project,
+				   strlen(s->project), first, NULL) ||
+			     !HMAC(EVP_sha256(), first, BLOCK,
+				   (const uint8_t *)s->name, strlen(s->name),
+				   second, NULL) ||
+			     !HMAC(EVP_sha256(), second, BLOCK, text,
+				   sizeof(text), s->block, &s->length);
 		s->count++;
 		s->at = 0;
+		/* Nothing random: pick() must not wait for a better byte */
+		if (s->failed)
+			return 0;
 	}
 	return s->block[s->at++];
 }
@@ -202,8 +207,13 @@ int placeholder_make(const uint8_t key[PLACEHOLDER_KEY], const char *project,
 	}
 	for (int i = 0; i < TRIES; i++) {
 		fill_text(&s, value, n, ret);
+		if (s.failed)
+			return fail(err, -EIO,
+				    "OpenSSL has no HMAC-SHA-256 here");
 		if (memcmp(ret, value, n) != 0)
 			return 0;
 	}
-	return fail(err, -EINVAL, "no placeholder differs from the value; use a longer or less regular secret");
+	return fail(
+		err, -EINVAL,
+		"no placeholder differs from the value; use a longer or less regular secret");
 }

@@ -331,6 +331,65 @@ TEST(a_cut_response_does_not_become_a_whole_one)
 	}
 }
 
+TEST(the_server_learns_that_its_client_sends_no_more)
+{
+	for (int clean = 0; clean < 2; clean++) {
+		struct rig r;
+		char byte;
+
+		rig_start(&r);
+		say(r.client, REQUEST("GET /", ""));
+		(void)hear(r.origin, "\r\n\r\n");
+		if (clean)
+			(void)SSL_shutdown(r.client);
+		CHECK_INT(shutdown(SSL_get_fd(r.client), SHUT_WR), 0);
+		/* An alert of TLS comes before the end of the socket, or none */
+		CHECK_INT(recv(SSL_get_fd(r.origin), &byte, 1, MSG_PEEK),
+			  clean);
+		CHECK_STR(clean ? hear(r.origin, NULL) : "", "");
+		say(r.origin, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+		(void)hear(r.client, "ok");
+		rig_end(&r);
+	}
+}
+
+TEST(a_placeholder_in_pieces_is_found)
+{
+	static const char text[] = REQUEST("GET /", "");
+	struct rig r;
+
+	rig_start(&r);
+	/* Each a TLS record of its own */
+	for (size_t i = 0; i + 1 < sizeof(text); i++)
+		CHECK_INT(SSL_write(r.client, text + i, 1), 1);
+	CHECK(strstr(hear(r.origin, "\r\n\r\n"),
+		     "Bearer the-real-value-1\r\n"));
+	rig_end(&r);
+}
+
+TEST(a_head_is_at_most_as_long_as_its_limit)
+{
+	for (int more = 0; more < 2; more++) {
+		static const char begin[] = "GET / HTTP/1.1\r\nHost: " HOST
+					    "\r\nX-Api-Key: "
+					    "placeholder-no-1\r\nX: ";
+		auto_buf struct buf head = { 0 };
+		struct rig r;
+
+		rig_start(&r);
+		buf_adds(&head, begin);
+		while (head.len < HTTP_HEAD_MAX - 4 + (size_t)more)
+			buf_addc(&head, 'x');
+		buf_adds(&head, "\r\n\r\n");
+		say(r.client, buf_str(&head));
+		if (more)
+			(void)hear(r.client, "HTTP/1.1 431 ");
+		else
+			CHECK(strstr(hear(r.origin, "\r\n\r\n"), value));
+		rig_end(&r);
+	}
+}
+
 TEST(a_message_that_ends_as_a_value_begins_does_not_wait)
 {
 	struct rig r;

@@ -390,6 +390,23 @@ static bool step_head(struct tls_conn *conn)
 	return true;
 }
 
+/* While the server works on its answer a client may say that it sends no more, as on a
+ * connection without us: the server decides what that means
+ */
+static bool step_client_end(struct tls_conn *conn)
+{
+	struct tls_end *from = &conn->client, *to = &conn->upstream;
+	const bool moved = tls_end_fill(from, 1);
+
+	if (!from->eof || to->shut || !tls_end_is_sent(to))
+		return moved;
+	to->shut = conn->last = true;
+	if (from->clean)
+		(void)SSL_shutdown(to->ssl);
+	(void)shutdown(to->source.fd, SHUT_WR);
+	return true;
+}
+
 static bool step_up(struct tls_conn *conn)
 {
 	struct tls_end *from = &conn->client, *to = &conn->upstream;
@@ -398,7 +415,9 @@ static bool step_up(struct tls_conn *conn)
 
 	if (conn->up == UP_HEAD)
 		return step_head(conn);
-	if (conn->up == UP_WAIT || to->broken || to->out.len >= WAITING_MAX)
+	if (conn->up == UP_WAIT)
+		return step_client_end(conn);
+	if (to->broken || to->out.len >= WAITING_MAX)
 		return false;
 	moved = tls_end_fill(from, TLS_RECORD_MAX);
 	n = conn->up == UP_TUNNEL ? (ssize_t)from->in.len
@@ -610,6 +629,18 @@ static int on_event(void *arg, uint32_t events)
 	return 0;
 }
 
+static int on_client(void *arg, uint32_t events)
+{
+	struct tls_conn *conn = arg;
+
+	/* A reset: what waits for the client will not be read */
+	if (events & EPOLLERR)
+		conn_close(conn);
+	else
+		advance(conn);
+	return 0;
+}
+
 static void on_timer(void *arg)
 {
 	struct tls_conn *conn = arg;
@@ -686,7 +717,7 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 	conn->server = server;
 	conn->id = id;
 	conn->host = *host;
-	conn->client.source = (struct loop_source){ client, on_event, conn };
+	conn->client.source = (struct loop_source){ client, on_client, conn };
 	conn->upstream.source =
 		(struct loop_source){ upstream, on_event, conn };
 	conn->client.hello = mem_alloc(n + 1);
@@ -699,6 +730,9 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 	conn->task = (struct loop_task){ .fn = advance, .arg = conn };
 	LIST_INSERT_HEAD(&server->conns, conn, link);
 	server->n_conns++;
+	if (server->n_conns > TLS_CONNS_MAX)
+		report(conn, "too many connections to hosts of secrets", NULL,
+		       NULL);
 	if (server->n_conns > TLS_CONNS_MAX || !set_up_client(conn) ||
 	    !tls_end_connect(&conn->upstream, server->upstream,
 			     conn->host.name) ||

@@ -31,6 +31,7 @@ static int hello_read(BIO *bio, char *p, size_t n, size_t *ret)
 	got = recv(end->source.fd, p, n, 0);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		BIO_set_retry_read(bio);
+	end->cut |= !got;
 	*ret = got > 0 ? (size_t)got : 0;
 	return got > 0;
 }
@@ -49,10 +50,12 @@ static int hello_write(BIO *bio, const char *p, size_t n, size_t *ret)
 
 static long hello_control(BIO *bio, int command, long n, void *p)
 {
-	(void)bio;
+	const struct tls_end *end = BIO_get_data(bio);
+
 	(void)n;
 	(void)p;
-	return command == BIO_CTRL_FLUSH;
+	return command == BIO_CTRL_FLUSH ||
+	       (command == BIO_CTRL_EOF && end->cut);
 }
 
 static BIO *new_bio(struct tls_end *end)
@@ -205,7 +208,8 @@ bool tls_end_fill(struct tls_end *end, size_t max)
 	if (tls_end_waits(end, r))
 		return false;
 	end->eof = true;
-	end->clean = SSL_get_shutdown(end->ssl) & SSL_RECEIVED_SHUTDOWN;
+	end->clean = !end->cut &&
+		     SSL_get_shutdown(end->ssl) & SSL_RECEIVED_SHUTDOWN;
 	return true;
 }
 

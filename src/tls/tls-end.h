@@ -23,7 +23,8 @@ enum { TLS_RECORD_MAX = 16 << 10 }; /* Bytes of one TLS record */
  * @open:	The handshake is complete
  * @failed:	The handshake failed: nothing can be read or written
  * @broken:	Nothing more can be written; what came before may still be read
- * @eof:	The last byte was read; @clean: its peer said so
+ * @eof:	The last byte was read; @clean: its peer said so; @cut: the client's
+ *		socket ended
  * @in:		Read and not yet forwarded
  * @head:	To be written first; has real credentials in it
  * @out:	To be written; the first @sent bytes were
@@ -33,7 +34,7 @@ struct tls_end {
 	SSL *ssl;
 	char *hello;
 	size_t hello_at, hello_n;
-	bool open, failed, broken, eof, clean, shut;
+	bool open, failed, broken, eof, clean, cut, shut;
 	struct buf in, out;
 	struct bytes head;
 	size_t sent;

@@ -62,7 +62,11 @@ class Origin(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Length", str(len(out)))
         self.end_headers()
+        if self.path == "/half":	# The rest never comes
+            out = out[:len(out) // 2]
         self.wfile.write(out)
+        if self.path == "/half":
+            self.rfile.read(1)
 
     do_POST = do_PUT = do_GET
 
@@ -430,6 +434,83 @@ def what_cannot_be_read_ends_the_run_before_it_starts(t):
         contains(r.err, words)
         lacks(r.err, VALUE)
         check(not t.exists("ran"), options)
+
+
+@test
+def a_source_that_hangs_is_given_up_and_ended(t):
+    r = t.inside("touch", "ran", options=("--secret", "T@good.test", "--secret-from",
+                                          "T=command:exec sleep 1000"))
+    contains(r.ended(125).err, "no value was received within 10 s")
+    check(not t.exists("ran"))		# The harness finds a sleep that is left
+
+
+@test
+def without_the_program_nothing_runs(t):
+    shutil.copy(CLOCHE, t.away + "/cloche")
+    r = t.outside(t.away + "/cloche", "run", "--secret", "TOKEN@good.test", "--", "touch",
+                  "ran", env=ENV)
+    contains(r.ended(125).err, "is it installed beside cloche?")
+    check(not t.exists("ran"))
+    t.outside(t.away + "/cloche", "run", "--", "touch", "ran").ok()
+    check(t.exists("ran"))
+
+
+@test
+def an_openssl_that_can_do_nothing_ends_the_run(t):
+    """Its settings ask for algorithms that no provider has"""
+    t.write(t.away + "/openssl.cnf", "openssl_conf = a\n[a]\nalg_section = b\n"
+            "[b]\ndefault_properties = fips=yes\n")
+    call("mount", "--bind", t.away + "/openssl.cnf", "/etc/ssl/openssl.cnf")
+    try:
+        r = run(t, "touch ran")
+    finally:
+        call("umount", "/etc/ssl/openssl.cnf")
+    r.ended(125)
+    contains(r.err, "secret 'TOKEN'")
+    contains(r.err, "OpenSSL")
+    check(not t.exists("ran"))
+    run(t, "touch ran").ok()
+
+
+@test
+def old_and_early_tls_is_not_spoken(t):
+    origins()
+    client = """openssl s_client -connect good.test:443 -servername good.test \
+    -proxy 127.0.0.1:3128 """
+    r = run(t, client + "-tls1_1 -cipher ALL:@SECLEVEL=0 </dev/null 2>&1")
+    contains(r.out, "alert protocol version")
+    contains(r.err, "offers no TLS 1.2")
+    r = run(t, client + "-tls1_2 </dev/null; " + client + "-tls1_3 </dev/null").ok()
+    equal(r.out.count("Verify return code: 0 (ok)"), 2, r.out)
+    # No ticket: nothing to send early data with
+    lacks(r.out, "session ticket")
+
+
+@test
+def a_wildcard_covers_what_is_below(t):
+    origins()
+    script = 'curl -sS -m 20 -i -H "X-Api-Key: $TOKEN" https://{}/'
+    run(t, script.format("sub.good.test"), secrets=("TOKEN@*.good.test",)).ok()
+    equal([h["X-Api-Key"] for _, _, h, _ in Origin.seen], [VALUE])
+    r = run(t, script.format("good.test"), "--allow", "good.test",
+            secrets=("TOKEN@*.good.test",)).ok()
+    lacks(repr([str(h) for _, _, h, _ in Origin.seen[1:]]), VALUE)
+
+
+@test
+def cloche_tls_killed_while_it_sends_cuts_the_answer(t):
+    origins()
+    p = t.start("run", "--secret", "TOKEN@good.test", "--", "sh", "-c",
+                'curl -sSN -m 60 -H "X-Api-Key: $TOKEN" https://good.test/half | '
+                "{ head -c 1; echo; cat >/dev/null; }; echo ended",
+                env={**os.environ, **ENV})
+    equal(p.stdout.readline(), b"/\n")
+    pids = subprocess.run(["pgrep", "-P", str(p.pid), "-x", "cloche-tls"],
+                          capture_output=True, text=True).stdout.split()
+    os.kill(int(pids[0]), signal.SIGKILL)
+    out, err = p.communicate()
+    equal(out, b"ended\n")
+    contains(err.decode(), "curl: (")
 
 
 @test
