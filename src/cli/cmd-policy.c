@@ -442,6 +442,7 @@ static json_t *value_json(const struct policy *p, const struct setting *s)
 		return paths_json(&p->paths[s->slot]);
 	case TYPE_HOSTS:
 	case TYPE_STRINGS:
+	case TYPE_SECRETS:
 	case TYPE_PORTS:
 	case TYPE_RANGES:
 	case TYPE_SOCKETS:

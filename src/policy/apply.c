@@ -305,6 +305,42 @@ static int add_ignores(const struct apply *apply, const struct entry *whole)
 	return 0;
 }
 
+/* {NAME: {"hosts": [...], ...}} as "NAME@HOST,HOST"; what limits a request stays JSON */
+static int add_secrets(const struct apply *apply, const struct entry *e,
+		       struct err *why)
+{
+	struct policy *policy = apply->policy;
+	const char *name;
+	json_t *secret;
+
+	json_object_foreach(e->value, name, secret) {
+		const json_t *hosts = json_object_get(secret, "hosts");
+		const char *from = json_string_value(json_object_get(secret, "from"));
+		auto_buf struct buf text = { 0 };
+		auto_free char *limits = json_dumps(secret, JSON_COMPACT);
+		int r;
+
+		buf_adds(&text, name);
+		for (size_t i = 0; i < json_array_size(hosts); i++)
+			buf_addf(&text, "%c%s", i ? ',' : '@',
+				 json_string_value(json_array_get(hosts, i)));
+		r = policy_add_string(policy, LIST_SECRETS, text.p,
+				      entry_origin(e), why);
+		if (!r && from) {
+			auto_free char *source = mem_printf("%s=%s", name, from);
+
+			r = policy_add_string(policy, LIST_SECRET_SOURCES, source,
+					      entry_origin(e), why);
+		}
+		if (r < 0)
+			return r;
+		if (limits && json_object_size(secret) > 1)
+			(void)policy_set_reason(policy, LIST_SECRETS, text.p,
+						limits);
+	}
+	return 0;
+}
+
 static int add_value(const struct apply *apply, const struct entry *e,
 		     struct value *v, struct err *why)
 {
@@ -357,6 +393,11 @@ static int add_value(const struct apply *apply, const struct entry *e,
 		return add_reasons(apply, e);
 	case TYPE_IGNORES:
 		return add_ignores(apply, e);
+	case TYPE_SECRETS:
+		return json_is_object(e->value) ?
+			       add_secrets(apply, e, why) :
+			       policy_add_string(policy, LIST_SECRETS, v->text,
+						 entry_origin(e), why);
 	case TYPE_UNUSED:	/* Worth a note in `policy check` */
 		return document_note(apply->facts, e->fact->document, NOTE_INFO,
 				     e->fact->key, "has no effect: %s",

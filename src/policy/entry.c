@@ -273,6 +273,66 @@ static int read_string(const struct ask_context *ctx, const struct entry *entry,
 	return type == TYPE_COMMANDS ? check_command(v->text, why) : 0;
 }
 
+/* What a text of @key in a secret's object may be, or NULL */
+static const char *secret_fault(const char *key, const char *text)
+{
+	if (!strcmp(key, "from"))
+		return !strncmp(text, "env:", 4) || !strncmp(text, "file:/", 6) ||
+				       !strncmp(text, "file:~/", 7) ||
+				       !strncmp(text, "command:", 8) ?
+			       NULL :
+			       "must be env:VARIABLE, file:/PATH or command:LINE";
+	if (!strcmp(key, "path"))
+		return *text == '/' ? NULL : "must begin with /";
+	return !*text || text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					   "abcdefghijklmnopqrstuvwxyz"
+					   "0123456789-_")] ?
+		       "must be a word" :
+		       NULL;
+}
+
+/* {NAME: {"hosts": [text, ...], and texts: "from", "header", "method", "path"}} */
+static int read_secrets(const struct entry *entry, struct value *v,
+			struct err *why)
+{
+	const char *name, *key;
+	json_t *secret, *part, *host;
+	size_t i;
+
+	json_object_foreach(entry->value, name, secret) {
+		if (!json_array_size(json_object_get(secret, "hosts")))
+			return fail(why, -EINVAL,
+				    "'%s' needs \"hosts\", a list of names", name);
+		json_object_foreach(secret, key, part) {
+			const char *text = json_string_value(part);
+			const char *fault = text ? NULL : "must be text";
+
+			if (!strcmp(key, "hosts")) {
+				json_array_foreach(part, i, host) {
+					text = json_string_value(host);
+					if (!text || !*text || strchr(text, ','))
+						return fail(why, -EINVAL,
+							    "'%s': host %zu is not a name",
+							    name, i + 1);
+				}
+				continue;
+			}
+			if (strcmp(key, "from") != 0 &&
+			    strcmp(key, "header") != 0 &&
+			    strcmp(key, "method") != 0 &&
+			    strcmp(key, "path") != 0)
+				fault = "is not one of hosts, from, header, method, path";
+			if (!fault)
+				fault = secret_fault(key, text);
+			if (fault)
+				return fail(why, -EINVAL, "'%s': \"%s\" %s", name,
+					    key, fault);
+		}
+	}
+	v->ask.text = mem_strdup("secrets");
+	return 0;
+}
+
 /* Edit and WebFetch open the sandbox; all else is between user and agent */
 static void ask_for_rule(const struct ask_context *ctx, struct value *v)
 {
@@ -446,6 +506,7 @@ static int (*const readers[TYPE_KINDS])(const struct ask_context *ctx,
 	[TYPE_PATHS] = read_path,
 	[TYPE_HOSTS] = read_string,
 	[TYPE_STRINGS] = read_string,
+	[TYPE_SECRETS] = read_string,
 	[TYPE_PORTS] = read_string,
 	[TYPE_RANGES] = read_string,
 	[TYPE_SOCKETS] = read_socket,
@@ -499,6 +560,8 @@ int value_read(const struct ask_context *ctx, const struct entry *entry,
 	v.ask.kind = v.ask.closes ? closed_kind(row) : row->ask;
 	if (!readers[row->type])
 		r = read_whole(ctx, entry, &v, why);
+	else if (row->type == TYPE_SECRETS && json_is_object(entry->value))
+		r = read_secrets(entry, &v, why);
 	else if (entry->index == ENTRY_WHOLE)
 		r = wrong_type(entry, why);
 	else

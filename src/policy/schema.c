@@ -110,6 +110,7 @@ const char *schema_type_words(enum setting_type type)
 		[TYPE_PATHS] = "a list of paths",
 		[TYPE_HOSTS] = "a list of hosts",
 		[TYPE_STRINGS] = "a list of texts",
+		[TYPE_SECRETS] = "a list of texts, or an object of objects",
 		[TYPE_PORTS] = "a list of ports",
 		[TYPE_RANGES] = "a list of addresses and ranges",
 		[TYPE_SOCKETS] = "a list of paths",

@@ -25,6 +25,7 @@ enum setting_type {
 	/* Lists -> enum string_list; the first and the last are used by apply.c */
 	TYPE_HOSTS,
 	TYPE_STRINGS,	/* And with checks: */
+	TYPE_SECRETS,	/* Or {NAME: {"hosts": [...], ...}} */
 	TYPE_PORTS, TYPE_RANGES, TYPE_SOCKETS, TYPE_VARIABLES,
 	TYPE_COMMANDS,
 	TYPE_REASONS,	/* {text: text} */

@@ -149,6 +149,7 @@ static void answer_value(const struct policy *p, const char *key,
 		break;
 	case TYPE_HOSTS:
 	case TYPE_STRINGS:
+	case TYPE_SECRETS:
 	case TYPE_PORTS:
 	case TYPE_RANGES:
 	case TYPE_SOCKETS:

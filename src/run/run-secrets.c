@@ -174,6 +174,8 @@ static bool merge_last(struct list_rules *list)
 		free(rule->text);
 		rule->text = both;
 		free(last->text);
+		if (!rule->detail)
+			rule->detail = take_ptr(last->detail);
 		free(last->detail);
 		list->len--;
 		return true;
@@ -227,7 +229,8 @@ static const char *source_of(const struct policy *policy, const char *name)
 	const struct list_rules *list = &policy->lists[LIST_SECRET_SOURCES];
 	const size_t n = strlen(name);
 
-	for (size_t i = 0; i < list->len; i++) {
+	/* An option comes after the settings */
+	for (size_t i = list->len; i-- > 0;) {
 		if (!strncmp(list->v[i].text, name, n) &&
 		    list->v[i].text[n] == '=')
 			return list->v[i].text + n + 1;
@@ -266,9 +269,13 @@ static void put_value(const char *name, const char *from, int fd)
 	int status = -1;
 
 	if (starts_with(from, "file:")) {
+		const char *home = getenv("HOME");
+		const bool below = starts_with(from + 5, "~/") && home;
+		auto_free char *path = mem_printf("%s%s", below ? home : "",
+						  from + (below ? 6 : 5));
 		auto_buf struct buf text = { 0 };
 
-		if (fs_read(AT_FDCWD, from + 5, BUNDLE_MAX, &text, NULL) < 0)
+		if (fs_read(AT_FDCWD, path, BUNDLE_MAX, &text, NULL) < 0)
 			_exit(1);
 		_exit(fs_tell(fd, text.p, text.len) < 0);
 	}
@@ -355,6 +362,29 @@ static bool is_option(const struct list_rule *rule)
 	return rule->origin.source && rule->origin.source->scope == SCOPE_FLAG;
 }
 
+/* Which requests may carry it, as the settings say (policy/apply.c) */
+static void limit(const struct list_rule *rule, struct bound_secret *secret)
+{
+	const struct {
+		const char *key;
+		char **value;
+	} parts[] = {
+		{ "header", &secret->header },
+		{ "method", &secret->method },
+		{ "path", &secret->path },
+	};
+	json_t *root = rule->detail ? json_loads(rule->detail, 0, NULL) : NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		const char *text =
+			json_string_value(json_object_get(root, parts[i].key));
+
+		if (text)
+			*parts[i].value = mem_strdup(text);
+	}
+	json_decref(root);
+}
+
 /* @policy's secrets into @s, and as the configuration for cloche-tls */
 static json_t *describe(const struct policy *policy, struct run_secrets *s,
 			struct err *err)
@@ -388,11 +418,14 @@ static json_t *describe(const struct policy *policy, struct run_secrets *s,
 				json_string(
 					secret->hosts[secret->n_hosts - 1]));
 		}
-		json_array_append_new(secrets,
-				      json_pack("{s:s, s:o, s:b}", "name",
-						secret->name, "hosts", hosts,
-						"optional",
-						!is_option(&list->v[i])));
+		limit(&list->v[i], secret);
+		json_array_append_new(
+			secrets,
+			json_pack("{s:s, s:o, s:b, s:s*, s:s*, s:s*}", "name",
+				  secret->name, "hosts", hosts, "optional",
+				  !is_option(&list->v[i]), "header",
+				  secret->header, "method", secret->method,
+				  "path", secret->path));
 	}
 	return secrets;
 }

@@ -593,6 +593,34 @@ def values_come_from_files_and_commands(t):
 
 
 @test
+def settings_limit_a_secret_to_requests(t):
+    origins()
+    t.write(t.home + "/.token", "value-in-a-file-1\n")
+    t.write(t.away + "/own.json", json.dumps({"secrets": {
+        "A": {"hosts": ["good.test"], "from": "file:~/.token", "header": "X-Acme",
+              "path": "/v1"},
+        "TOKEN": {"hosts": ["good.test", "sub.good.test"], "method": "POST"}}}))
+    r = run(t, """get() { curl -sS -m 20 -o /dev/null -w '%{http_code} ' "$@"; }
+get -H "X-Acme: $A" https://good.test/v1/x
+get -H "X-Acme: $A" https://good.test/v2
+get -H "X-Api-Key: $TOKEN" https://sub.good.test/
+get -d x -H "X-Api-Key: $TOKEN" https://sub.good.test/""", "-s", t.away + "/own.json",
+            secrets=()).ok()
+    equal(r.out.split(), ["200", "403", "403", "200"], r.err)
+    equal([(path, headers["X-Acme"], headers["X-Api-Key"])
+           for _, path, headers, _ in Origin.seen],
+          [("/v1/x", "value-in-a-file-1", None), ("/", None, VALUE)])
+    for wrong, words in (({"A": {}}, "hosts"), ({"A": {"hosts": ["x.test"], "ttl": 1}}, "ttl"),
+                         ({"A": {"hosts": ["x.test"], "from": "/x"}}, "env:"),
+                         ({"A": {"hosts": ["x.test"], "path": "x"}}, "begin with /"),
+                         ({"A": "x.test"}, "hosts")):
+        t.write(t.away + "/own.json", json.dumps({"secrets": wrong}))
+        r = run(t, "touch ran", "-s", t.away + "/own.json", secrets=())
+        contains(r.ended(125).err, words)
+        check(not t.exists("ran"), wrong)
+
+
+@test
 def a_placeholder_is_the_same_in_the_next_run_of_the_project(t):
     origins()
     first, second = (run(t, "echo $TOKEN").ok().out for _ in range(2))
