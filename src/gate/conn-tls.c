@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "gate/bound-secret.h"
+#include "gate/gate-wire.h"
 #include "gate/tls-wire.h"
 #include "ipc/socket.h"
 
@@ -118,6 +119,18 @@ static void report_refusal(struct conn *conn, const char *text, size_t n)
 			  });
 }
 
+/* Its name and the host, for the record of the run */
+static void report_use(struct conn *conn, const char *name, size_t n)
+{
+	const struct gate_message m = { .kind = GATE_USED };
+	auto_buf struct buf text = { 0 };
+
+	buf_add(&text, name, n);
+	buf_addc(&text, '@');
+	buf_adds(&text, conn->reach.host.name);
+	(void)gate_send(conn->gate, &m, text.p, text.len);
+}
+
 /* cloche-tls has ended: its connections have, too */
 static void lose_tls(struct gate *gate)
 {
@@ -151,5 +164,7 @@ int conn_tls_message(void *arg, uint32_t events)
 		conn_close(conn);
 	else if (conn && in.m.kind == TLS_REFUSED)
 		report_refusal(conn, in.text, (size_t)got - sizeof(in.m));
+	else if (conn && in.m.kind == TLS_USED)
+		report_use(conn, in.text, (size_t)got - sizeof(in.m));
 	return 0;
 }

@@ -246,6 +246,8 @@ static bool take_message(struct gate_client *k)
 		take_lost(k, in.m.id);
 	else if (in.m.kind == GATE_NAMES)
 		start_resolver(k);
+	else if (in.m.kind == GATE_USED && k->config.used)
+		k->config.used(k->config.arg, in.text, n);
 	return true;
 }
 

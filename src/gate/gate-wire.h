@@ -31,6 +31,8 @@ enum gate_message_kind {
 	GATE_ASK,		/* @id, @port, @client; text: the host */
 	GATE_NAMES,		/* There is a name to resolve and no resolver: answer
 				 * GATE_RESOLVER */
+	GATE_USED,		/* Text: NAME@HOST, a secret that was put into a
+				 * request */
 	/* To the gate */
 	GATE_POLICY,		/* Text: part of the JSON of gate_policy_write();
 				 * @id: that many bytes are still to come */

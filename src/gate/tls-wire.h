@@ -41,7 +41,9 @@ enum tls_message_kind {
 	 * the name of the secret or "", what would help or "".
 	 */
 	TLS_REFUSED,
-	/* To the gate: text: the name of a secret that was put into a request */
+	/* To the gate: text: the name of a secret that was put into a request on @id;
+	 * once for each host
+	 */
 	TLS_USED,
 };
 

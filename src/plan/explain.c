@@ -119,6 +119,7 @@ static const struct {
 	{ LIST_DENIED_ADDRESSES, true, "deny address", "deniedAddresses" },
 	{ LIST_HOST_PORTS, true, "host's port", "hostPorts" },
 	{ LIST_PUBLISH, true, "publish", "publish" },
+	{ LIST_SECRETS, true, "secret", "secrets" },
 	{ LIST_UNIX_SOCKETS, false, "Unix socket", "unixSocketPaths" },
 };
 

@@ -31,6 +31,7 @@ static const struct {
 	{ "project", offsetof(struct run_record, project) },
 	{ "policy", offsetof(struct run_record, policy) },
 	{ "tier", offsetof(struct run_record, tier) },
+	{ "secrets", offsetof(struct run_record, secrets) },
 };
 
 static char **text_at(struct run_record *r, size_t i)
@@ -116,6 +117,8 @@ void run_record_to_json(const struct run_record *record, struct buf *out)
 	if (r.end_ms)
 		buf_addf(out, ",\"end\":\"%s\"", time);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (!*text_at(&r, i) && !strcmp(texts[i].key, "secrets"))
+			continue;
 		buf_addf(out, ",\"%s\":", texts[i].key);
 		violation_add_text(out, *text_at(&r, i));
 	}

@@ -31,6 +31,8 @@ enum { POLICY_DIGEST_SIZE = 65 };	/* SHA-256 in hexadecimal, and its end */
  * @project:	The directory that was writable by default, or where the command started
  * @policy:	policy_digest() of what the run started with
  * @tier:	tier_name()
+ * @secrets:	NAME@HOST of secrets that were put into requests, blanks between them;
+ *		never a value
  * @status:	The exit status
  * @pid:	The supervisor, in the line that is written while the run lasts; else 0
  * @ticks:	When the kernel says that @pid was started, so that a process that got
@@ -39,7 +41,7 @@ enum { POLICY_DIGEST_SIZE = 65 };	/* SHA-256 in hexadecimal, and its end */
  */
 struct run_record {
 	int64_t start_ms, end_ms;
-	char *run, *command, *project, *policy, *tier;
+	char *run, *command, *project, *policy, *tier, *secrets;
 	int status;
 	pid_t pid;
 	uint64_t ticks;

@@ -34,6 +34,7 @@
 #include "run/options.h"
 #include "run/output.h"
 #include "run/run.h"
+#include "run/run-secrets.h"
 #include "run/settings-watch.h"
 #include "sandbox/stages.h"
 #include "view/view.h"
@@ -521,12 +522,15 @@ static void store_run(const struct monitor *w, bool ended)
 		.start_ms = (int64_t)w->since.tv_sec * 1000 + w->since.tv_nsec / 1000000,
 		.project = d->policy->project, .policy = digest,
 	};
-	auto_free char *tier = NULL;
+	auto_free char *tier = NULL, *secrets = NULL;
 
 	if (policy_flag(d->policy, FLAG_NO_RUN_RECORDS, false))
 		return;
 	policy_digest(d->policy, digest);
 	record.tier = tier = mem_strdup(tier_name(d->plan->tier));
+	if (d->secrets && d->secrets->used.len)
+		record.secrets = secrets =
+			mem_strdup(buf_str(&d->secrets->used));
 	if (ended) {
 		record.end_ms = now_ms(CLOCK_REALTIME);
 		record.status = w->run->job.timed_out ? EXIT_TIMED_OUT : w->run->status;

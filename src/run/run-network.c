@@ -192,6 +192,13 @@ static bool in_landlock_tier(const struct run_network *n)
 	return n->run->decision.plan->proxies.http != 0;
 }
 
+static void on_used(void *arg, const char *text, size_t n)
+{
+	const struct run_network *network = arg;
+
+	run_secrets_used(network->run->decision.secrets, text, n);
+}
+
 static void on_gone(void *arg, const char *why)
 {
 	const struct run_network *n = arg;
@@ -290,7 +297,7 @@ int run_network_start(struct run *run, struct listener_set *listeners)
 	struct gate_client_config config = {
 		.policy = run->decision.policy,
 		.sink = *monitor_sink(run->monitor),
-		.gone = on_gone, .who = on_who, .arg = n,
+		.gone = on_gone, .used = on_used, .who = on_who, .arg = n,
 		.known_peers = run->decision.plan->tier != TIER_FULL,
 		.jail = run->jail.net >= 0 ? n->jail : NULL,
 		.secrets = run->decision.secrets ? &run->decision.secrets->bound

@@ -43,6 +43,7 @@
 enum {
 	KEY_SIZE = 32, /* Bytes that placeholders are made with */
 	BUNDLE_MAX = 4 << 20, /* Bytes of the host's certificates */
+	USED_MAX = 4 << 10, /* Bytes of names in the record of a run */
 	READY_MS = 15000, /* cloche-tls itself waits 10 s for values */
 };
 
@@ -641,6 +642,15 @@ int run_secrets_start(struct policy *policy, const struct options *options,
 	return 0;
 }
 
+void run_secrets_used(struct run_secrets *s, const char *text, size_t n)
+{
+	if (s->used.len + n >= USED_MAX)
+		return;
+	if (s->used.len)
+		buf_addc(&s->used, ' ');
+	buf_add(&s->used, text, n);
+}
+
 void run_secrets_end(struct run_secrets *s)
 {
 	if (!s)
@@ -648,6 +658,7 @@ void run_secrets_end(struct run_secrets *s)
 	proc_end(&s->program, false);
 	close_fd(&s->channel);
 	bound_secrets_done(&s->bound);
+	buf_done(&s->used);
 	free(s->bundle);
 	free(s);
 }

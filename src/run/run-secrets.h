@@ -6,6 +6,7 @@
 #ifndef RUN_RUN_SECRETS_H
 #define RUN_RUN_SECRETS_H
 
+#include "base/buf.h"
 #include "base/proc.h"
 #include "gate/bound-secret.h"
 
@@ -18,6 +19,7 @@ struct policy;
  * @program:	cloche-tls
  * @channel:	The gate's end of a socket to it
  * @sources:	Processes that write values, until these have come
+ * @used:	NAME@HOST of those that were put into requests, blanks between them
  * @bundle:	Certificates for the sandbox: the host's, and the run's own
  */
 struct run_secrets {
@@ -25,6 +27,7 @@ struct run_secrets {
 	struct proc program;
 	int channel;
 	pid_t sources[BOUND_SECRETS_MAX];
+	struct buf used;
 	char *bundle;
 };
 
@@ -42,6 +45,9 @@ int run_secrets_expand(struct policy *policy, struct err *err);
  */
 int run_secrets_start(struct policy *policy, const struct options *options,
 		      struct run_secrets **ret, struct err *err);
+
+/* Remember that @text, NAME@HOST of @n bytes, was put into a request */
+void run_secrets_used(struct run_secrets *secrets, const char *text, size_t n);
 
 /* End cloche-tls; NULL is ignored */
 void run_secrets_end(struct run_secrets *secrets);

@@ -312,6 +312,27 @@ static void refuse_request(struct tls_conn *conn, const struct rewrite *w,
 	answer_client(conn, HTTP_ANSWER_BLOCKED, w->why, fix.p);
 }
 
+/* For the record of the run: a message per request would wake the gate each time */
+static void note_use(struct tls_conn *conn, const struct bound_secret *secret)
+{
+	struct tls_server *server = conn->server;
+
+	for (size_t i = 0; i < server->n_used; i++) {
+		const struct tls_use *use = &server->used[i];
+
+		if (use->secret == secret &&
+		    !strcmp(use->host, conn->host.name))
+			return;
+	}
+	if (server->n_used == TLS_USES_MAX)
+		return;
+	server->used[server->n_used++] = (struct tls_use){
+		.secret = secret,
+		.host = mem_strdup(conn->host.name),
+	};
+	send_message(conn, TLS_USED, secret->name, strlen(secret->name));
+}
+
 static void note_uses(struct tls_conn *conn, const struct rewrite *w)
 {
 	struct tls_server *server = conn->server;
@@ -322,7 +343,7 @@ static void note_uses(struct tls_conn *conn, const struct rewrite *w)
 			&server->values->v[s - server->secrets->v];
 
 		scrub_add(&conn->scrub, value->p, s->placeholder, value->len);
-		send_message(conn, TLS_USED, s->name, strlen(s->name));
+		note_use(conn, s);
 	}
 }
 

@@ -20,13 +20,18 @@ struct loop;
 struct timers;
 struct tls_conn;
 
-enum { TLS_CONNS_MAX = 1024 };
+enum {
+	TLS_CONNS_MAX = 1024,
+	TLS_USES_MAX =
+		64, /* Secrets and hosts that are recorded; later ones are not */
+};
 
 /**
  * struct tls_server - What all connections share
  * @upstream:	To connect to servers with
  * @channel:	To the gate
  * @lost:	Messages that the gate had no space for
+ * @used:	Which secrets the gate knows to be used, and for which hosts
  */
 struct tls_server {
 	struct loop *loop;
@@ -37,6 +42,11 @@ struct tls_server {
 	SSL_CTX *upstream;
 	int channel;
 	uint64_t lost;
+	struct tls_use {
+		const struct bound_secret *secret;
+		char *host;
+	} used[TLS_USES_MAX];
+	size_t n_used;
 	LIST_HEAD(, tls_conn) conns;
 	size_t n_conns;
 };

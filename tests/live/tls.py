@@ -621,6 +621,22 @@ get -d x -H "X-Api-Key: $TOKEN" https://sub.good.test/""", "-s", t.away + "/own.
 
 
 @test
+def records_name_the_secrets_that_went_out(t):
+    origins()
+    run(t, """for i in 1 2; do curl -sS -m 20 -H "X-Api-Key: $TOKEN" https://good.test/; done
+curl -sS -m 20 https://other.test/""",
+        secrets=("TOKEN@good.test", "SECOND@other.test")).ok()
+    page = t.run("report").ok().out
+    equal(page.count('"secrets":'), 1)
+    contains(page, '"secrets":"TOKEN@good.test"')
+    lacks(page, VALUE)
+    r = t.run("explain", "--secret", "TOKEN@good.test", "--", "true",
+              env={**os.environ, **ENV}).ok()
+    contains(r.out, "TOKEN@good.test")
+    lacks(r.out, VALUE)
+
+
+@test
 def a_placeholder_is_the_same_in_the_next_run_of_the_project(t):
     origins()
     first, second = (run(t, "echo $TOKEN").ok().out for _ in range(2))
