@@ -79,6 +79,13 @@ static bool is_replaced(const char *old, size_t n_old, const char *new,
 	return false;
 }
 
+/* The whole of it is a placeholder that became its value, or it is as it was */
+static bool is_part(const char *old, size_t n, const char *new)
+{
+	return !memcmp(old, new, n) ||
+	       (n == strlen(values[0]) && is_replaced(old, n, new, n));
+}
+
 static bool is_basic_replaced(const char *old, size_t n_old, const char *new,
 			      size_t n_new)
 {
@@ -98,7 +105,12 @@ static bool is_basic_replaced(const char *old, size_t n_old, const char *new,
 		const size_t n_a = decode(blank, n_old - k, a);
 		const size_t n_b = decode(new + k, n_new - k, b);
 
-		ok = is_replaced(a, n_a, b, n_b);
+		const char *colon = n_a ? memchr(a, ':', n_a) : NULL;
+		const size_t user = colon ? (size_t)(colon + 1 - a) : 0;
+
+		/* The user, the password or both */
+		ok = n_a == n_b && user && is_part(a, user - 1, b) &&
+		     is_part(a + user, n_a - user, b + user);
 	}
 	free(a);
 	free(b);
