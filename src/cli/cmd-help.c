@@ -57,6 +57,7 @@ static const struct {
 	{ "policy remove", "cloche policy remove host registry.example.org" },
 	{ "policy mode", "cloche policy mode auto-allow" },
 	{ "policy exclude", "cloche policy exclude 'docker *'" },
+	{ "policy unsandboxed", "cloche policy unsandboxed deny" },
 	{ "policy diff", "cloche policy diff old/.cloche.json .cloche.json" },
 	{ "learn", "cloche learn -- npm test" },
 	{ "learn", "cloche learn --write project -- npm test" },

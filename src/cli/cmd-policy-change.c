@@ -139,6 +139,62 @@ int cmd_policy_mode(struct call *call, struct err *err)
 	return r;
 }
 
+static int show_unsandboxed(struct call *call, const struct policy *policy)
+{
+	const struct flag *flag = &policy->flags[FLAG_ALLOW_UNSANDBOXED];
+	const bool allowed = policy_flag(policy, FLAG_ALLOW_UNSANDBOXED, true);
+
+	if (call_flag(call, "json"))
+		print_json(json_pack("{s:i, s:b, s:o}", "version", 1, "allowed", allowed,
+				     "origin", flag->set ?
+				     policy_origin_json(&flag->origin) : json_null()),
+			   JSON_COMPACT);
+	else
+		puts(allowed ? "allow" : "deny");
+	return 0;
+}
+
+/* Whether excluded commands, and --allow-unsandboxed, may run without a sandbox */
+int cmd_policy_unsandboxed(struct call *call, struct err *err)
+{
+	auto_policy struct policy *policy = NULL, *after = NULL;
+	auto_free char *file = NULL;
+	enum scope scope;
+	bool allow;
+	int r;
+
+	r = read_scope(call, &scope, err);
+	if (r == 0)
+		r = decision_policy(&call->options, &policy, err);
+	if (r < 0)
+		return r;
+	if (!call->count)
+		return show_unsandboxed(call, policy);
+	allow = !strcmp(call->args[0], "allow");
+	if (!allow && strcmp(call->args[0], "deny") != 0)
+		return fail(err, -EINVAL, "'%s' is not one of allow, deny",
+			    call->args[0]);
+	if (is_locked(policy))
+		return 1;
+	if (allow && scope == SCOPE_PROJECT)
+		return fail(err, -EPERM, "a repository's file cannot allow commands without the sandbox; --scope user does it for all projects");
+	r = settings_edit_flag(policy->cwd, scope ? scope : SCOPE_USER,
+			       "sandbox.allowUnsandboxedCommands", allow, &file,
+			       err);
+	if (r < 0)
+		return r;
+	terminal_line(stdout, "%s: allowUnsandboxedCommands = %s", file,
+		allow ? "true" : "false");
+	if (decision_policy(&call->options, &after, NULL) == 0 &&
+	    policy_flag(after, FLAG_ALLOW_UNSANDBOXED, true) != allow) {
+		auto_buf struct buf by = { 0 };
+
+		origin_describe(&after->flags[FLAG_ALLOW_UNSANDBOXED].origin, &by);
+		terminal_line(stderr, "cloche: still denied: %s", buf_str(&by));
+	}
+	return 0;
+}
+
 /* One pair of quotes around the whole pattern came from a habit */
 static char *without_quotes(const char *text)
 {

@@ -49,16 +49,35 @@ struct records {
 	json_t *index, *ends;
 };
 
-/* The word that rules use, or the name that records have */
+/* The word that rules use, or the name that records or a footer's tags have */
 static bool is_kind(enum violation_kind kind, const char *name)
 {
+	auto_buf struct buf tag = { 0 };
+
+	footer_kind(kind, &tag);
 	return !strcmp(violation_kind_words(kind), name) ||
-	       !strcmp(violation_kind_name(kind), name);
+	       !strcmp(violation_kind_name(kind), name) ||
+	       !strcmp(buf_str(&tag), name);
+}
+
+/* Each word once, in the order of the table */
+static void list_kinds(struct buf *out)
+{
+	for (enum violation_kind kind = 0; kind < VIOLATION_KINDS; kind++) {
+		const char *word = violation_kind_words(kind);
+		enum violation_kind k = 0;
+
+		while (strcmp(violation_kind_words(k), word) != 0)
+			k++;
+		if (k == kind)
+			buf_addf(out, "%s%s", out->len ? ", " : "", word);
+	}
 }
 
 static int read_kind(const char *value, struct query *q, struct err *err)
 {
 	struct text_near near = { .word = value };
+	auto_buf struct buf all = { 0 };
 
 	for (enum violation_kind kind = 0; kind < VIOLATION_KINDS; kind++) {
 		if (is_kind(kind, value))
@@ -70,8 +89,9 @@ static int read_kind(const char *value, struct query *q, struct err *err)
 	if (near.best)
 		return fail(err, -EINVAL, "--kind: '%s' is not a kind of refusal; did you mean %s?",
 			    value, near.best);
-	return fail(err, -EINVAL, "--kind: '%s' is not one of host, read, write, socket, syscall, limit, quarantine",
-		    value);
+	list_kinds(&all);
+	return fail(err, -EINVAL, "--kind: '%s' is not one of %s", value,
+		    buf_str(&all));
 }
 
 static int read_query(const struct call *call, struct query *q, struct err *err)

@@ -100,7 +100,7 @@ static int exit_code(int r)
 		return 0;
 	if (r >= 0)
 		return r;
-	if (!strcmp(options_verb, "run") || !strcmp(options_verb, "as"))
+	if (!strcmp(options_verb, "run"))
 		return EXIT_NOT_BUILT;
 	return 2;
 }

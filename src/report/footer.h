@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "report/violation.h"
+
 struct buf;
 struct ring;
 struct violation;
@@ -32,6 +34,9 @@ int footer_parse(const char *name, enum footer_mode *ret);
 /* What AUTO means with this environment variable CLAUDECODE (or NULL) */
 enum footer_mode footer_choose(enum footer_mode mode,
 				   const char *claudecode);
+
+/* "file-write", "network-dns": what tags call @kind */
+void footer_kind(enum violation_kind kind, struct buf *out);
 
 /* "deny file-write /etc/hosts (why)": one line without its end, nothing in it can
  * end a line, open a tag or move a cursor

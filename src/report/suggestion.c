@@ -27,6 +27,7 @@ static const char *const keys[VIOLATION_KINDS] = {
 	[VIOLATION_NET_DNS] = "network.allowedDomains",
 	[VIOLATION_NET_HTTP] = "network.allowedDomains",
 	[VIOLATION_UNIX_SOCKET] = "network.allowUnixSockets",
+	[VIOLATION_VARIABLE] = "env",
 };
 
 static bool is_network(enum violation_kind kind)
@@ -137,7 +138,7 @@ static const struct instead {
 	const char *sockets[2];	/* Below $HOME or $NAME; the first that is there */
 	const char *options;
 } insteads[] = {
-	{ "ssh scp sftp ssh-add", "/.ssh/", "its agent signs without handing out the key",
+	{ "ssh scp sftp ssh-add", "/.ssh", "its agent signs without handing out the key",
 	  { "$SSH_AUTH_SOCK" }, "" },
 	{ "gpg gpg2 gpgsm", "/.gnupg", "its agent signs without handing out the key",
 	  { "$XDG_RUNTIME_DIR/gnupg/S.gpg-agent", "$HOME/.gnupg/S.gpg-agent" },
@@ -175,6 +176,18 @@ static bool is_browser_profile(const char *target)
 	return false;
 }
 
+/* Whoever writes there could log in as the user, or run programs at the next login or
+ * in the browser
+ */
+static const char *find_dangerous(const char *target)
+{
+	if (strstr(target, "/.ssh/") || strstr(target, "/.gnupg/") ||
+	    !strcmp(path_base(target), ".ssh") || !strcmp(path_base(target), ".gnupg"))
+		return "keys and logins are there: allow it only for a command that is to change them";
+	return is_browser_profile(target) ?
+	       "the browser's sessions are there: give it a profile of its own" : NULL;
+}
+
 static const struct instead *find_instead(const struct violation *v)
 {
 	const char *program = v->exe ? path_base(v->exe) : "";
@@ -205,6 +218,13 @@ void suggestion_instead(struct violation *v, const char *command)
 		    !v->rule_file && strncmp(v->target, "/etc/", 5) != 0 &&
 		    strncmp(v->target, "/run/", 5) != 0)
 			suggestion_nothing(v, "allow it only if the command is to have it");
+		if (v->kind == VIOLATION_FS_WRITE && v->suggest_command &&
+		    find_dangerous(v->target))
+			suggestion_nothing(v, find_dangerous(v->target));
+		if (v->suggest_command && is_browser_profile(v->target)) {
+			free(take_ptr(v->suggest_edit));
+			free(take_ptr(v->suggest_command));
+		}
 		return;
 	}
 	free(take_ptr(v->suggest_edit));

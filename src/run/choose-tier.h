@@ -40,4 +40,7 @@ bool tier_is_nested(void);
  */
 bool tier_steps_aside(void);
 
+/* What is in the message of tier_falls_back() where the reason is a sandbox of ours */
+#define TIER_NESTED_WORDS "this runs in a cloche sandbox"
+
 #endif /* RUN_CHOOSE_TIER_H */

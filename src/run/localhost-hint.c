@@ -177,7 +177,7 @@ static void find_elsewhere(const char *project, bool *there,
 static void report(const struct violation_sink *sink, uint16_t port, bool host)
 {
 	struct violation v = {
-		.kind = VIOLATION_NET_CONNECT, .error = ECONNREFUSED, .count = 1,
+		.kind = VIOLATION_NET_PORT, .error = ECONNREFUSED, .count = 1,
 		.op = mem_strdup("connect"),
 		.target = mem_printf("localhost:%u", port),
 		.reason = mem_strdup(host ?

@@ -2,6 +2,8 @@
 /* run/monitor.c - observe, record and report what is refused during a run */
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -479,11 +481,26 @@ int monitor_observe(struct monitor *w, int listener, struct err *err)
 	return r < 0 ? fail(err, r, "cannot wait for the observer") : 0;
 }
 
+/* True for the first run in the sandbox around us, whose /dev/shm is its own. A command
+ * there can make the file, and then has one line less to read.
+ */
+static bool is_first_nested(void)
+{
+	auto_close int fd = open("/dev/shm/.cloche-nested", O_WRONLY | O_CREAT |
+				 O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	return fd >= 0 || errno != EEXIST;
+}
+
 void monitor_blind(struct monitor *w)
 {
 	static const char words[] = "another program holds the seccomp listener, so refused writes are not reported (and tier landlock has no network)";
 
 	arm(w);
+	if (w->run->nested && !is_silent(w) && is_first_nested())
+		output_say(w->run->output, "this runs in a cloche sandbox, which reports what is refused: here are only tier landlock and no network (said once)");
+	if (w->run->nested)
+		return;
 	report_missing(w->report, words);
 	if (!is_silent(w))
 		output_say(w->run->output, "%s", words);

@@ -154,6 +154,8 @@ static void take_exited(struct run *run, const struct sandbox_message *m)
 {
 	command_stdio_read_to(run->stdio, m->read_to);
 	run->status = reap_exit_code(m->value);
+	memcpy(run->jobs, m->text, sizeof(run->jobs));
+	run->jobs[sizeof(run->jobs) - 1] = '\0';
 	run->sandbox.over = true;
 	loop_stop(run->loop, LOOP_OVER);
 }

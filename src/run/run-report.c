@@ -119,6 +119,49 @@ static void add_withheld(const struct policy *policy, bool secret,
 		buf_addf(out, " and %zu more", more);
 }
 
+static void record_variables(const struct run *run)
+{
+	for (char **e = environ; *e; e++) {
+		const size_t n = strcspn(*e, "=");
+		const struct env_verdict verdict = env_decide(run->decision.policy, *e, n);
+		struct violation v = {
+			.kind = VIOLATION_VARIABLE, .count = 1,
+			.op = mem_strdup("execve"), .target = mem_strndup(*e, n),
+			.reason = mem_strdup("looks like a secret, so it was not passed"),
+			.rule_key = mem_strdup("sandbox.env"),
+		};
+
+		if (n && !verdict.pass && verdict.secret)
+			violation_report(monitor_sink(run->monitor), &v);
+		violation_done(&v);
+	}
+}
+
+/* "A, B" of the background jobs that ended with the command, and a record of each */
+static void report_jobs(const struct run *run)
+{
+	auto_buf struct buf shown = { 0 };
+
+	for (const char *at = run->jobs; *at == '\n';) {
+		const size_t n = strcspn(++at, "\n");
+		auto_free char *name = mem_strndup(at, n);
+		struct violation v = {
+			.kind = VIOLATION_JOB, .count = 1,
+			.op = mem_strdup("exit"), .target = mem_strdup(name),
+			.reason = mem_strdup("a background job ends with the command that started it"),
+		};
+
+		violation_report(monitor_sink(run->monitor), &v);
+		violation_done(&v);
+		buf_adds(&shown, shown.len ? ", " : "");
+		text_escape(&shown, name);
+		at += n;
+	}
+	if (shown.len && !options_has(run->options, OPTION_QUIET))
+		output_say(run->output, "note: still running in the background, so ended with the command: %s",
+			   buf_str(&shown));
+}
+
 /* Those that look like secrets where the command failed, which may be why; all of
  * them with -v
  */
@@ -195,8 +238,13 @@ void run_report(struct run *run)
 	} else {
 		report_limits(run);
 		run_network_finish(run->network);
-		if (run->status != 0)
+		if (run->status != 0) {
 			run_network_explain(run->network);
+			record_variables(run);
+		}
+		/* Who ends the command by a signal means its jobs as well */
+		if (!run->job.timed_out && run->status < 128)
+			report_jobs(run);
 		monitor_finish(run->monitor, run->status != 0);
 		report_variables(run);
 		if (run->status != 0 && !options_has(run->options, OPTION_QUIET))

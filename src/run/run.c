@@ -9,6 +9,7 @@
 #include "run/run.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -62,7 +63,9 @@ static bool tries_again(struct run *run, int r)
 	if (is_stale(r) && ++run->plans < PLANS_MAX)
 		return true;
 	if (tier_falls_back(run->options, run->decision.plan, run->err)) {
-		output_say(run->output, "%s", run->err->msg);
+		run->nested = strstr(run->err->msg, TIER_NESTED_WORDS);
+		if (!run->nested)
+			output_say(run->output, "%s", run->err->msg);
 		return options_add(run->options, OPTION_TIER,
 				   tier_name(TIER_LANDLOCK), run->err) == 0;
 	}

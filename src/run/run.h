@@ -56,6 +56,8 @@ struct violation_sink;
  * @own:	The sandbox's user, mount and network namespaces and its mountinfo,
  *		twice; -1
  * @status:	The command's exit status; -1 until it is known
+ * @jobs:	The background jobs that ended with it (struct sandbox_message)
+ * @nested:	In a cloche sandbox, whose report has what is refused here
  * @started:	The command runs, or has run
  * @waits:	Init waits for sandbox_go()
  * @failed:	Init could not build the sandbox or execute the command
@@ -86,7 +88,8 @@ struct run {
 	sigset_t mask;
 	int listener, own[SANDBOX_OWN_FDS];
 	int status;
-	bool started, waits, failed;
+	char jobs[SANDBOX_TEXT_MAX];
+	bool started, waits, failed, nested;
 };
 
 /**

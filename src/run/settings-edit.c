@@ -243,6 +243,26 @@ int settings_edit_mode(const char *cwd, enum scope scope, enum mode mode,
 	return r;
 }
 
+int settings_edit_flag(const char *cwd, enum scope scope, const char *path,
+		       bool value, char **ret_file, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	struct change c;
+	int r;
+
+	r = change_init(&c, cwd, scope, true, err);
+	if (r == 0)
+		r = json_edit(buf_str(&c.text), c.text.len, c.file, JSON_EDIT_SET,
+			      key_in(scope, path), value ? "true" : "false", &text,
+			      err);
+	if (r > 0)
+		r = save(&c, &text, err);
+	if (r >= 0)
+		*ret_file = take_ptr(c.file);
+	change_done(&c);
+	return r < 0 ? r : 0;
+}
+
 int settings_edit_file(const char *path, change_fn fn, void *arg, struct err *err)
 {
 	auto_buf struct buf text = { 0 };

@@ -28,6 +28,12 @@ int settings_edit_list(const char *cwd, enum scope scope, bool add,
 int settings_edit_mode(const char *cwd, enum scope scope, enum mode mode,
 		       char **ret_file, struct err *err);
 
+/* Set the flag @path ("sandbox.allowUnsandboxedCommands") in the file of @scope. 0 and
+ * the file's name for the caller to free, or a negative errno.
+ */
+int settings_edit_flag(const char *cwd, enum scope scope, const char *path,
+		       bool value, char **ret_file, struct err *err);
+
 /* What an edit of any file wants */
 enum settings_edit_want {
 	SETTINGS_EDIT_KEEP,	/* Leave it alone */

@@ -34,16 +34,20 @@
 #include "sandbox/sandbox.h"
 #include "sandbox/stages.h"
 
-enum { CHILDREN_ROOM = 4096 };	/* What is listed at once */
+enum {
+	CHILDREN_ROOM = 4096,	/* What is listed at once */
+	JOB_NAME_MAX = 64,	/* Bytes of a background job's name */
+};
 
 /**
  * struct init - What process 1 knows
  * @children:	The kernel's list of our children, or -1 where the end of a pid
  *		namespace is enough
+ * @listed:	The same list, to name what the command left; or -1
  * @keeps_stdin: A file, opened again for the command
  */
 struct init {
-	int socket, children;
+	int socket, children, listed;
 	bool keeps_stdin;
 	pid_t command;
 };
@@ -65,6 +69,56 @@ static bool kill_children(const struct init *init)
 		p = end + 1;
 	}
 	return true;
+}
+
+/* The name of @pid if it is a background job of the command's: in the caller's session
+ * still, which a daemon has left, and not ended already
+ */
+static bool find_job(pid_t pid, char *name, size_t size)
+{
+	char path[64], text[256], *open_at, *close_at, *at;
+	auto_close int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	open_at = strchr(text, '(');
+	close_at = strrchr(text, ')');
+	/* "7 (name) S 1 7 0": state, parent, process group, session */
+	if (!open_at || !close_at || close_at < open_at || close_at[1] != ' ' ||
+	    !close_at[2] || strchr("ZX", close_at[2]))
+		return false;
+	(void)strtol(close_at + 3, &at, 10);
+	(void)strtol(at, &at, 10);
+	if (strtol(at, NULL, 10) != getsid(0))
+		return false;
+	*close_at = '\0';
+	snprintf(name, size, "\n%.*s", JOB_NAME_MAX, open_at + 1);
+	return true;
+}
+
+/* What the command has left behind is our child now; the kernel lists that */
+static void list_jobs(const struct init *init, char *out, size_t size)
+{
+	char list[CHILDREN_ROOM + 1], *p = list, *end;
+	const ssize_t n = init->listed < 0 ? -1 :
+			  pread(init->listed, list, CHILDREN_ROOM, 0);
+	size_t used = 0;
+	pid_t pid;
+
+	if (n <= 0)
+		return;
+	list[n] = '\0';
+	while ((pid = (pid_t)strtol(p, &end, 10)) > 0 && *end == ' ' &&
+	       used + JOB_NAME_MAX + 2 < size) {
+		if (find_job(pid, out + used, size - used))
+			used += strlen(out + used);
+		p = end + 1;
+	}
 }
 
 /* Every process that is left is our child, or a descendant of one */
@@ -123,6 +177,8 @@ static void tell_exited(const struct init *init, int status)
 {
 	struct sandbox_message m = { .event = SANDBOX_EXITED, .value = status };
 
+	if (!is_alone())
+		list_jobs(init, m.text, sizeof(m.text));
 	end_others(init);
 	m.read_to = init->keeps_stdin ? lseek(STDIN_FILENO, 0, SEEK_CUR) : -1;
 	send_message(init, &m);
@@ -215,22 +271,24 @@ static void tell_started(const struct init *init)
 		leave(init, EXIT_NOT_BUILT);
 }
 
-/* The list of our children, re-read from its start; -1 where there is a pid
- * namespace to end
- */
-static int open_children(const struct plan *plan, int socket)
+/* The list of our children, re-read from its start; -1 where the kernel has none */
+static int open_children(void)
 {
 	char path[64];
-	int fd;
 
-	if (plan->tier == TIER_FULL)
-		return -1;
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children",
 		 (int)getpid());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Where no pid namespace ends them, they are ended by that list */
+static int need_children(const struct plan *plan, int listed, int socket)
+{
+	if (plan->tier == TIER_FULL)
+		return -1;
+	if (listed < 0)
 		child_fail(socket, EXIT_NOT_BUILT, -EOPNOTSUPP, "the landlock tier needs a kernel that lists a process's children (CONFIG_PROC_CHILDREN)");
-	return fd;
+	return listed;
 }
 
 /* The end is reported. The namespaces go with the process that holds them last, and
@@ -275,12 +333,13 @@ void init_run(const struct sandbox_request *request, int socket)
 		{ .fd = -1, .events = POLLIN }, { .fd = socket },
 	};
 	struct init init = {
-		.socket = socket, .children = open_children(plan, socket),
+		.socket = socket, .listed = open_children(),
 		.keeps_stdin = request->stdin_path != NULL,
 	};
 	auto_close int domain = open_domain(plan, socket);
 	sigset_t child;
 
+	init.children = need_children(plan, init.listed, socket);
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot close init to the command");
 	sigemptyset(&child);

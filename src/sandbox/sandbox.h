@@ -64,7 +64,9 @@ enum {
  * @value:	See enum sandbox_event
  * @read_to:	With SANDBOX_EXITED: how far standard input was read, if it was opened
  *		again, or -1
- * @code:	With SANDBOX_FAILED: a negative errno; @text: one line
+ * @code:	With SANDBOX_FAILED: a negative errno
+ * @text:	With SANDBOX_FAILED one line; with SANDBOX_EXITED the names of the
+ *		background jobs that ended with the command, each behind a newline
  */
 struct sandbox_message {
 	enum sandbox_event event;

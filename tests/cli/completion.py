@@ -96,7 +96,7 @@ def bash_completes_verbs_and_their_words(t):
     equal(bash(t, "completion", ""), ["bash", "zsh", "fish"])
     equal(bash(t, "policy", ""),
           ["show", "check", "why", "allow", "deny", "remove", "mode", "exclude",
-           "diff"])
+           "unsandboxed", "diff"])
     equal(bash(t, "violations", ""),
           ["list", "follow", "strip", "clear", "restore"])
     equal(bash(t, "violations", "list", "--"),
@@ -111,7 +111,7 @@ def bash_completes_what_follows_a_word(t):
     t.write("one-file", "")
     os.mkdir(t.dir + "/one-dir")
     equal(bash(t, "policy", "why", ""), ["host", "read", "write", "socket",
-          "port", "variable", "unprotect"])
+          "port", "variable", "secret", "unprotect"])
     equal(bash(t, "policy", "why", "--json", "w"), ["write"])
     equal(bash(t, "policy", "why", "--settings", "x", "write", "one-f"),
           ["one-file"])
@@ -269,6 +269,51 @@ def zsh_completes_verbs_options_and_values(t):
     equal(zsh(t, *(line for line, _ in typed)), [made for _, made in typed])
 
 
+# A stand-in for cloche, which the scripts ask for names
+LISTING = """#!/bin/sh
+case $* in
+"violations list") printf '2026-11-17T06:40:03Z run 01AAA  make x (exit status 1, 0.0 s)\n'
+	printf '  write /etc/x (why)\n    cloche policy allow write run 01ZZZ\n' ;;
+"shim list") printf 'claude\t/a/claude\t/b/claude\tin use\nnpm\t/a/npm\t/b/npm\tin use\n' ;;
+"secret list") printf 'GITHUB_TOKEN\nOTHER\n' ;;
+esac
+"""
+
+
+def listing(t, shell):
+    script(t, shell)
+    t.write("bin/cloche", LISTING)
+    os.chmod(os.path.join(t.dir, "bin/cloche"), 0o755)
+    os.environ["PATH"] = os.path.join(t.dir, "bin") + ":" + os.environ["PATH"]
+
+
+@test
+def bash_completes_names_that_exist(t):
+    listing(t, "bash")
+    equal(bash(t, "violations", "list", "--run", ""), ["01AAA"])
+    equal(bash(t, "report", "01"), ["01AAA"])
+    equal(bash(t, "shim", "remove", ""), ["claude", "npm"])
+    equal(bash(t, "secret", "get", "G"), ["GITHUB_TOKEN"])
+
+
+@test
+def zsh_completes_names_that_exist(t):
+    listing(t, "zsh")
+    # There, `cloche` prints its words at the end
+    t.write("script", t.read("script").replace("$(cloche ", "$(command cloche "))
+    equal(zsh(t, "cloche violations list --run 01\t", "cloche shim remove cl\t",
+              "cloche secret delete OT\t", "cloche report \t"),
+          ["violations list --run 01AAA", "shim remove claude", "secret delete OTHER",
+           "report 01AAA"])
+
+
+def fish_completes_names_that_exist(t):
+    listing(t, "fish")
+    equal(fish(t, "cloche violations list --run "), ["01AAA"])
+    equal(fish(t, "cloche shim remove "), ["claude", "npm"])
+    equal(fish(t, "cloche secret get G"), ["GITHUB_TOKEN"])
+
+
 def fish_completes_verbs_options_and_values(t):
     script(t, "fish")
     equal(fish(t, "cloche ru"), ["run"])
@@ -292,4 +337,5 @@ def fish_completes_verbs_options_and_values(t):
 
 if shutil.which("fish"):	# In no list of packages: tried where it is
     test(fish_completes_verbs_options_and_values)
+    test(fish_completes_names_that_exist)
 main()

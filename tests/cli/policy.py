@@ -382,6 +382,30 @@ def a_linked_settings_file_stays_a_link(t):
 
 
 @test
+def a_command_says_whether_any_may_run_without_a_sandbox(t):
+    own = os.path.join(t.home, ".config/cloche/policy.json")
+    equal(t.run("policy", "unsandboxed").ok().out, "allow\n")
+    t.run("policy", "unsandboxed", "deny").ok()
+    equal(json.loads(t.read(own)), {"allowUnsandboxedCommands": False})
+    equal(t.run("policy", "unsandboxed").ok().out, "deny\n")
+    t.run("policy", "exclude", "true").ok()
+    answer = json.loads(t.run("policy", "unsandboxed", "--json").ok().out)
+    equal((answer["allowed"], answer["origin"]["key"]), (False, "allowUnsandboxedCommands"))
+    t.run("policy", "unsandboxed", "allow").ok()
+    equal(t.run("policy", "unsandboxed").ok().out, "allow\n")
+    # A repository may forbid it, and cannot allow it
+    contains(t.run("policy", "unsandboxed", "allow", "--scope", "project").ended(2).err,
+             "--scope user")
+    t.run("policy", "unsandboxed", "deny", "--scope", "project").ok()
+    equal(t.run("policy", "unsandboxed").ok().out, "deny\n")
+    check(not t.exists(".claude") and not t.exists(t.home + "/.claude"))
+    contains(t.run("policy", "unsandboxed", "allow").ok().err, "still denied")
+    contains(managed(t, "unsandboxed", "allow", allowUnsandboxedCommands=False).ended(1).err,
+             "not changed")
+    t.run("policy", "unsandboxed", "maybe").ended(2)
+
+
+@test
 def managed_settings_lock_the_mode(t):
     t.write(LOCAL, "{}\n")
     for verb in (("mode", "disabled"), ("exclude", "docker *")):

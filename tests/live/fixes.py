@@ -3,6 +3,7 @@
 
 import http.server
 import os
+import re
 import shlex
 import socket
 import subprocess
@@ -233,6 +234,88 @@ def a_denial_of_the_users_makes_no_noise(t):
     t.run("policy", "deny", "host", "t.example.org").ok()
     equal(t.shell("curl -s -m 9 http://t.example.org/; true").ok().err, "")
     contains(t.shell("curl -s -m 9 http://t.example.org/; false").err, "refused 1 thing")
+
+
+@test
+def kinds_are_the_words_of_rules(t):
+    for script, word, names in (
+            ("echo x > ~/x", "write", ("fs-write", "file-write")),
+            ("curl -sf -m 9 http://k.example.org/", "host", ("net-connect", "network-connect"))):
+        t.run("violations", "clear").ok()
+        t.shell(script)
+        for kind in (word, *names):
+            listed = t.run("violations", "list", "--kind", kind).ok().out
+            contains(listed, f"\n  {word} ", kind)
+            contains(listed, " run 0", kind)
+            contains(listed, script.split()[0], kind)
+    r = t.run("violations", "list", "--kind", "nothing").ended(2)
+    for word in ("host", "read", "write", "socket", "port", "variable", "job"):
+        contains(r.err, word)
+        t.run("violations", "list", "--kind", word).ok()
+
+
+@test
+def a_variable_that_was_withheld(t):
+    env = {"SOME_API_TOKEN": "tok-1234567890"}
+    script = 'test -n "$SOME_API_TOKEN"'
+    r = t.shell(script, env=env)
+    contains(r.ended(1).err, "SOME_API_TOKEN (--env NAME passes one)")
+    listed = t.run("violations", "list", "--kind", "variable").ok().out
+    contains(listed, "variable SOME_API_TOKEN (looks like a secret")
+    lacks(listed, "tok-1234567890")
+    line = re.search(r"^ +(cloche policy allow variable .*)$", listed, re.M).group(1)
+    paste(t, line).ok()
+    t.shell(script, env=env).ok()
+    equal(t.shell("true", env=env).ok().err, "")
+
+
+@test
+def a_background_job_that_ended(t):
+    r = t.shell("sleep 1000 & setsid sleep 1001 & exec sh -c 'echo over'").ok()
+    contains(r.err, "note: still running in the background, so ended with the command: ")
+    contains(t.run("violations", "list", "--kind", "job").ok().out,
+             "a background job ends with the command that started it")
+    equal(t.shell("sleep 1000 & exec true", options=["--quiet"]).ok().err, "")
+    # The controls: a daemon has left the session, and who waits leaves nothing behind
+    equal(t.shell("mkfifo up; setsid sh -c 'echo up > up; exec sleep 1001' & "
+                  "read line < up").ok().err, "")
+    equal(t.shell("true & wait").ok().err, "")
+
+
+@test
+def a_nested_run_says_one_thing_once(t):
+    own = os.path.abspath(CLOCHE)
+    r = t.shell(f"{own} run -- true; {own} run -- true; {own} run -- true").ok()
+    equal(r.err.count("cloche:"), 1, r.err)
+    contains(r.err, "this runs in a cloche sandbox")
+
+
+@test
+def keys_and_sessions_are_not_offered_like_a_cache(t):
+    for name in (".ssh", ".config"):
+        os.mkdir(os.path.join(t.home, name))
+    contains(t.shell("echo k >> ~/.ssh/authorized_keys").err,
+             "keys and logins are there: allow it only for a command that is to change them")
+    for path in (".config/chromium/Default", ".mozilla/firefox"):
+        explained(t, f"mkdir -p ~/{path}", "the browser's sessions are there")
+
+
+@test
+def udp_is_named(t):
+    r = t.inside("python3", "-c", "import socket, sys; "
+                 "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+                 "s.connect(('203.0.113.9', 123)); s.send(b'x'); "
+                 "s.settimeout(20); s.recv(1)")
+    check(r.code != 0, repr(r))
+    contains(r.err, "203.0.113.9:123")
+    contains(r.err, "--net jail")
+
+
+@test
+def without_a_network_it_says_so(t):
+    r = t.shell("curl -sf -m 20 http://n.example.org/", options=["--net", "none"])
+    check(r.code != 0, repr(r))
+    contains(r.err, "--net none")
 
 
 main()

@@ -141,7 +141,7 @@ def commands_that_succeed(t):
             loud.append((line, r.code, r.err[-600:]))
     note(quiet, "commands; not here:", ", ".join(missing))
     equal(loud, [])
-    check(quiet >= 40, quiet)
+    check(quiet >= 60, quiet)
 
 
 @test(timeout=900)

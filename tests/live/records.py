@@ -375,7 +375,7 @@ if "fail" in sys.argv: sys.exit(1)
             r = t.inside(*command, "fail")
             found, = records(t)
             equal((found["kind"], found["target"], found["errno"]),
-                  ("net-connect", f"localhost:{port}", "ECONNREFUSED"))
+                  ("net-port", f"localhost:{port}", "ECONNREFUSED"))
             fix = f"cloche policy allow port {port}"
             equal(found["suggest"]["command"], fix)
             contains(r.err, f" {fix}\n")
