@@ -271,15 +271,6 @@ static int read_reach(const char *path, struct asks *ret, struct err *err)
 	return r;
 }
 
-static bool is_covered(const struct asks *asks, const struct ask *ask)
-{
-	for (size_t i = 0; i < asks->len; i++) {
-		if (ask_covers(&asks->v[i], ask))
-			return true;
-	}
-	return false;
-}
-
 /* What @a opens beyond @b, and what @b denies beyond @a */
 static size_t print_more(const struct asks *a, const struct asks *b, char sign,
 			 json_t *list)
@@ -292,7 +283,7 @@ static size_t print_more(const struct asks *a, const struct asks *b, char sign,
 		auto_free char *line = ask_line(ask);
 		auto_buf struct buf words = { 0 };
 
-		if (ask->closes == own || is_covered(own ? b : a, ask))
+		if (ask->closes == own || !asks_more(a, b, ask))
 			continue;
 		n++;
 		ask_describe(ask, &words);

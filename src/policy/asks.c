@@ -148,14 +148,49 @@ void ask_describe(const struct ask *ask, struct buf *out)
 	buf_adds(out, at + 2);
 }
 
+/* Length of the host in "host:port", and in "[::1]:port" */
+static size_t host_length(const char *text)
+{
+	const char *colon = strrchr(text, ':');
+
+	return colon && !strchr(colon, ']') && (*text == '[' || strchr(text, ':') == colon) ?
+	       (size_t)(colon - text) : strlen(text);
+}
+
+static bool name_covers(const char *wide, const char *narrow)
+{
+	size_t n = host_length(wide), m = host_length(narrow);
+
+	if (n == 1 && *wide == '*')
+		return true;
+	if (!strncmp(wide, "*.", 2)) {
+		wide++;
+		n--;
+		if (m <= n)
+			return false;
+		narrow += m - n;
+		m = n;
+	}
+	return n == m && !strncmp(wide, narrow, n);
+}
+
 static bool host_covers(const char *wide, const char *narrow)
 {
-	const size_t n = strlen(wide), m = strlen(narrow);
+	const char *port = wide + host_length(wide);
 
-	if (!strncmp(narrow, wide, n) && narrow[n] == ':' && !strchr(wide, ':'))
-		return true;	/* Any port, and one of them */
-	return !strncmp(wide, "*.", 2) && m > n - 1 &&
-	       !strcmp(narrow + m - (n - 1), wide + 1);
+	return (!*port || !strcmp(port, narrow + host_length(narrow))) &&
+	       name_covers(wide, narrow);
+}
+
+/* What both are about, or NULL. The caller frees. */
+static char *host_overlap(const char *a, const char *b)
+{
+	const char *port = a + host_length(a), *other = b + host_length(b);
+	const char *name = name_covers(a, b) ? b : name_covers(b, a) ? a : NULL;
+
+	if (!name || (*port && *other && strcmp(port, other) != 0))
+		return NULL;
+	return mem_printf("%.*s%s", (int)host_length(name), name, *port ? port : other);
 }
 
 bool ask_covers(const struct ask *wide, const struct ask *narrow)
@@ -174,4 +209,52 @@ bool ask_covers(const struct ask *wide, const struct ask *narrow)
 	return (wide->kind == ASK_READ || wide->kind == ASK_WRITE) &&
 	       !strpbrk(wide->text, "*?[(") &&
 	       path_is_within(wide->text, narrow->text);
+}
+
+static bool is_covered(const struct asks *asks, const struct ask *ask)
+{
+	for (size_t i = 0; i < asks->len; i++) {
+		if (ask_covers(&asks->v[i], ask))
+			return true;
+	}
+	return false;
+}
+
+/* True unless a denial beside it takes all of it back */
+static bool is_open(const struct asks *asks, const struct ask *ask)
+{
+	struct ask denial = *ask;
+
+	denial.closes = true;
+	return !is_covered(asks, &denial);
+}
+
+/* True if @asks opens something of what @denial closes elsewhere; what is hidden is open
+ * without a line
+ */
+static bool opens_part(const struct asks *asks, const struct ask *denial)
+{
+	struct ask part = *denial;
+
+	if (denial->kind != ASK_HOST && denial->kind != ASK_WRITE)
+		return true;
+	part.closes = false;
+	for (size_t i = 0; i < asks->len; i++) {
+		const struct ask *ask = &asks->v[i];
+		auto_free char *text = ask->closes || ask->kind != part.kind ? NULL :
+			ask->kind == ASK_HOST ? host_overlap(ask->text, denial->text) :
+			ask_covers(ask, &part) ? mem_strdup(denial->text) :
+			ask_covers(&part, ask) ? mem_strdup(ask->text) : NULL;
+
+		if (text && is_open(asks, &(struct ask){ .kind = ask->kind, .text = text }))
+			return true;
+	}
+	return false;
+}
+
+bool asks_more(const struct asks *new, const struct asks *old, const struct ask *ask)
+{
+	if (ask->closes)
+		return !is_covered(new, ask) && opens_part(new, ask);
+	return !is_covered(old, ask) && is_open(new, ask);
 }

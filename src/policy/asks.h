@@ -62,4 +62,9 @@ void ask_describe(const struct ask *ask, struct buf *out);
 /* True if @wide covers @narrow: the same, or a pattern or directory above it */
 bool ask_covers(const struct ask *wide, const struct ask *narrow);
 
+/* True if @ask makes @new reach something that @old does not: an opening of @new, or a
+ * denial of @old that @new lacks
+ */
+bool asks_more(const struct asks *new, const struct asks *old, const struct ask *ask);
+
 #endif /* POLICY_ASKS_H */

@@ -291,3 +291,118 @@ TEST(what_covers_what)
 			  pairs[i].covers);
 	}
 }
+
+/* A small world: hosts with a port, and paths; "new" stands for all other names */
+static const char *const hosts[] = {
+	"x.example:80", "x.example:443", "a.x.example:80", "a.x.example:443",
+	"new.x.example:80", "new.x.example:443", "y.example:80", "y.example:443",
+}, *const paths[] = {
+	"/r", "/r/new", "/r/a", "/r/a/new", "/r/a/b", "/r/a/b/new", "/r/ab", "/r/ab/new",
+};
+
+static const struct {
+	enum ask_kind kind;
+	const char *text;
+} world_lines[] = {
+	{ ASK_HOST, "x.example" }, { ASK_HOST, "x.example:443" },
+	{ ASK_HOST, "a.x.example" }, { ASK_HOST, "a.x.example:443" },
+	{ ASK_HOST, "*.x.example" }, { ASK_HOST, "*.x.example:443" },
+	{ ASK_HOST, "y.example" },
+	{ ASK_WRITE, "/r" }, { ASK_WRITE, "/r/a" }, { ASK_WRITE, "/r/a/b" },
+	{ ASK_WRITE, "/r/ab" },
+};
+
+/* What a line is about, told without the code that is tested */
+static bool is_about(const struct ask *line, enum ask_kind kind, const char *point)
+{
+	const char *text = line->text;
+	const size_t n = strlen(text);
+	const bool all_ports = !strchr(text, ':');
+	size_t m;
+
+	if (line->kind != kind)
+		return false;
+	if (kind == ASK_WRITE)
+		return !strncmp(point, text, n) && (!point[n] || point[n] == '/');
+	m = all_ports ? strcspn(point, ":") : strlen(point);
+	if (*text == '*')
+		return m > n - 1 && !strncmp(point + m - (n - 1), text + 1, n - 1);
+	return m == n && !strncmp(point, text, n);
+}
+
+static bool reaches(const struct asks *asks, enum ask_kind kind, const char *point)
+{
+	bool open = false;
+
+	for (size_t i = 0; i < asks->len; i++) {
+		if (!is_about(&asks->v[i], kind, point))
+			continue;
+		if (asks->v[i].closes)
+			return false;
+		open = true;
+	}
+	return open;
+}
+
+static void add_random(struct asks *asks, uint32_t *seed)
+{
+	for (uint32_t n = test_random(seed) % 6; n > 0; n--) {
+		const size_t i = test_random(seed) % ARRAY_SIZE(world_lines);
+
+		asks_add(asks, (struct ask){
+			.kind = world_lines[i].kind,
+			.closes = test_random(seed) % 3 == 0,
+			.text = mem_strdup(world_lines[i].text) });
+	}
+}
+
+/* A point that only @new reaches, and that a listed line is about */
+static void check_world(const struct asks *old, const struct asks *new,
+			enum ask_kind kind, const char *const *points, size_t n,
+			bool *told)
+{
+	for (size_t i = 0; i < n; i++) {
+		const bool more = reaches(new, kind, points[i]) &&
+				  !reaches(old, kind, points[i]);
+		bool listed = false;
+
+		for (size_t j = 0; j < old->len + new->len; j++) {
+			const bool own = j < new->len;
+			const struct ask *ask = own ? &new->v[j] : &old->v[j - new->len];
+
+			if (ask->closes == own || !asks_more(new, old, ask) ||
+			    !is_about(ask, kind, points[i]))
+				continue;
+			listed = true;
+			told[j] |= more;
+		}
+		CHECK(!more || listed);
+	}
+}
+
+/* Of random policies: every point that is reached in addition is listed, and every line
+ * that is listed is about such a point
+ */
+TEST(a_diff_lists_what_is_reached_in_addition)
+{
+	uint32_t seed = 1;
+
+	for (int round = 0; round < 20000; round++) {
+		struct asks old = { 0 }, new = { 0 };
+		bool told[16] = { 0 };
+
+		add_random(&old, &seed);
+		add_random(&new, &seed);
+		check_world(&old, &new, ASK_HOST, hosts, ARRAY_SIZE(hosts), told);
+		check_world(&old, &new, ASK_WRITE, paths, ARRAY_SIZE(paths), told);
+		for (size_t j = 0; j < old.len + new.len; j++) {
+			const bool own = j < new.len;
+			const struct ask *ask = own ? &new.v[j] : &old.v[j - new.len];
+
+			if (ask->closes != own && asks_more(&new, &old, ask))
+				CHECK(told[j]);
+		}
+		asks_done(&old);
+		asks_done(&new);
+	}
+}
