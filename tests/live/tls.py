@@ -7,148 +7,15 @@ in the store of that namespace.
 
 import base64
 import hashlib
-import http.server
 import json
 import os
 import shutil
 import signal
-import ssl
 import subprocess
 import sys
-import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
-from host import *
-
-GOOD, OTHER, PLAIN = "93.184.216.34", "93.184.216.35", "93.184.216.36"
-NAMES = {"good.test": GOOD, "sub.good.test": GOOD, "other.test": OTHER,
-         "expired.test": "93.184.216.37", "wrong.test": "93.184.216.38",
-         "selfsigned.test": "93.184.216.39", "plain.test": PLAIN}
-VALUE = "ghp_TheRealValue0123456789abcdefghijklmn"
-SECOND = "another-real-value-9876"
-ENV = {"TOKEN": VALUE, "SECOND": SECOND}
-STORE = "/etc/ssl/certs"
-CERTIFICATES = os.path.join(os.environ["TMPDIR"], "certificates")
-
-
-class Origin(http.server.BaseHTTPRequestHandler):
-    """Says what it was sent, and remembers it"""
-    protocol_version = "HTTP/1.1"
-    seen = []
-
-    def body(self):
-        if self.headers.get("Transfer-Encoding") != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        data = b""
-        while size := int(self.rfile.readline(), 16):
-            data += self.rfile.read(size)
-            self.rfile.readline()
-        self.rfile.readline()
-        return data
-
-    def do_GET(self):
-        body = self.body()
-        self.seen.append((self.headers["Host"], self.path, self.headers, body))
-        if self.headers.get("Upgrade") == "websocket":
-            self.wfile.write(b"HTTP/1.1 101 Switching Protocols\r\n"
-                             b"Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
-            self.wfile.write(self.rfile.read(4)[::-1])
-            self.close_connection = True
-            return
-        out = f"{self.path} {self.headers.get('Authorization')} " \
-              f"{hashlib.sha256(body).hexdigest()[:8]}\n".encode()
-        if self.path == "/big":
-            out = bytes(range(256)) * 8192
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(out)))
-        self.end_headers()
-        if self.path == "/half":	# The rest never comes
-            out = out[:len(out) // 2]
-        self.wfile.write(out)
-        if self.path == "/half":
-            self.rfile.read(1)
-
-    do_POST = do_PUT = do_GET
-
-    def log_message(self, *_):
-        pass
-
-
-def openssl(*words):
-    subprocess.run(["openssl", *words], check=True, capture_output=True)
-
-
-def make_certificates(where):
-    """An authority, certificates of it, and one of nobody's; the store knows it"""
-    os.makedirs(where)
-    os.chdir(where)
-    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj",
-            "/CN=test authority", "-days", "2")
-    for name, alternatives, more in (
-            ("good", "DNS:good.test,DNS:sub.good.test,DNS:other.test", ()),
-            ("expired", "DNS:expired.test", ("-not_after", "20200101000000Z")),
-            ("wrong", "DNS:elsewhere.test", ())):
-        openssl("req", *key, "-keyout", name + ".key", "-out", name + ".csr", "-subj",
-                "/CN=" + name)
-        with open(name + ".ext", "w") as file:
-            file.write("subjectAltName=" + alternatives)
-        if more:		# x509 of OpenSSL 3.0 takes no dates, ca does
-            for path, text in (("index.txt", ""), ("serial", "01"), ("ca.cnf", f"""
-[ca]\ndefault_ca=d\n[d]\ndatabase=index.txt\nserial=serial\nnew_certs_dir=.
-default_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n""")):
-                with open(path, "w") as file:
-                    file.write(text)
-            openssl("ca", "-batch", "-config", "ca.cnf", "-in", name + ".csr", "-cert",
-                    "ca.pem", "-keyfile", "ca.key", "-out", name + ".pem", "-startdate",
-                    "20190101000000Z", "-enddate", "20200101000000Z", "-extfile",
-                    name + ".ext", "-notext")
-        else:
-            openssl("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey",
-                    "ca.key", "-CAcreateserial", "-out", name + ".pem", "-days", "2",
-                    "-extfile", name + ".ext")
-    openssl("req", "-x509", *key, "-keyout", "self.key", "-out", "self.pem", "-subj",
-            "/CN=x", "-addext", "subjectAltName=DNS:selfsigned.test", "-days", "2")
-    shutil.copytree(STORE, "store", symlinks=True)
-    with open("ca.pem") as file:
-        text = file.read()
-    os.chmod("store/ca-certificates.crt", 0o644)
-    with open("store/ca-certificates.crt", "a") as file:
-        file.write(text)
-    name = subprocess.run(["openssl", "x509", "-hash", "-noout", "-in", "ca.pem"],
-                          check=True, capture_output=True, text=True).stdout.strip()
-    shutil.copy("ca.pem", f"store/{name}.0")
-    call("mount", "--bind", "store", STORE)
-    os.chdir("/")
-
-
-def serve(address, where, name=None):
-    server = http.server.ThreadingHTTPServer((address, 443 if name else 80), Origin)
-    if name:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(f"{where}/{name}.pem", f"{where}/{name}.key")
-        context.set_alpn_protocols(["http/1.1"])
-        server.socket = context.wrap_socket(server.socket, server_side=True,
-                                            do_handshake_on_connect=False)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-
-
-def origins():
-    """For each test, which is a process of its own"""
-    for address, name in ((GOOD, "good"), (OTHER, "good"), ("93.184.216.37", "expired"),
-                          ("93.184.216.38", "wrong"), ("93.184.216.39", "self"),
-                          (PLAIN, None), (GOOD, None)):
-        serve(address, CERTIFICATES, name)
-
-
-def run(t, script, *options, secrets=("TOKEN@good.test",), **more):
-    words = [w for s in secrets for w in ("--secret", s)]
-    return t.inside("sh", "-c", script, options=(*words, *options),
-                    env={**os.environ, **ENV, **more.pop("env", {})}, **more)
-
-
-def authorizations():
-    return [headers.get("Authorization") for _, _, headers, _ in Origin.seen]
+from tls_origin import *
 
 
 @test
@@ -174,43 +41,6 @@ NO_PROXY=* no_proxy=* node -e 'fetch("https://good.test/node", {headers: {
     for name in ("curl", "wget", "python", "node"):
         check(any(name in line and fake in line for line in r.out.splitlines()), name,
               r.out)
-
-
-CLIENTS = {
-    "requests": ("/usr/bin/python3 -c 'import requests'", """/usr/bin/python3 -c 'import os, requests
-print(requests.get("https://good.test/requests",
-                   headers={"Authorization": "Bearer " + os.environ["TOKEN"]}).text)'"""),
-    "httpx": ("/usr/bin/python3 -c 'import httpx'", """/usr/bin/python3 -c 'import os, httpx
-print(httpx.get("https://good.test/httpx",
-                headers={"Authorization": "Bearer " + os.environ["TOKEN"]}).text)'"""),
-    "ruby": ("ruby -v", """ruby -ropen-uri -e 'puts URI.open("https://good.test/ruby",
-    "Authorization" => "Bearer " + ENV["TOKEN"]).read'"""),
-    "php": ("php -v", """php -r 'echo file_get_contents("https://good.test/php", false,
-    stream_context_create(["http" => ["header" => "Authorization: Bearer ".getenv("TOKEN")]]));'"""),
-    "perl": ("perl -MLWP::Protocol::https -e 1", """perl -MLWP::UserAgent -e 'print LWP::UserAgent->new->get(
-    "https://good.test/perl", Authorization => "Bearer $ENV{TOKEN}")->content'"""),
-    "s_client": ("openssl version", """{ printf 'GET /s_client HTTP/1.1\\r\\nHost: good.test\\r\\n'
-printf 'Authorization: Bearer %s\\r\\nConnection: close\\r\\n\\r\\n' "$TOKEN"; } |
-openssl s_client -quiet -verify_return_error -connect good.test:443 -servername good.test 2>/dev/null"""),
-}
-
-
-def client(name, installed, script):
-    def sends_the_value(t):
-        if subprocess.run(installed, shell=True, capture_output=True).returncode:
-            skip(f"{name} is not installed")
-        origins()
-        r = run(t, "echo $TOKEN\n" + script).ok()
-        fake = r.out.splitlines()[0]
-        equal(authorizations(), [f"Bearer {VALUE}"], r.out, r.err)
-        contains(r.out, f"/{name} Bearer {fake}", r.err)
-        lacks(r.out + r.err, VALUE)
-    sends_the_value.__name__ = f"{name}_sends_the_value"
-    return sends_the_value
-
-
-for arguments in CLIENTS.items():
-    test(client(arguments[0], *arguments[1]))
 
 
 @test
@@ -659,5 +489,5 @@ curl -sS -m 20 --capath /nonexistent --cacert ~/own.pem https://good.test/""")
 
 
 own_host(NAMES)
-make_certificates(CERTIFICATES)
+make_certificates()
 main()
