@@ -587,7 +587,7 @@ static struct walk_cache *open_walk(const struct policy *policy)
 }
 
 /* `explain` reads no secret: it shows where one would be */
-static int start_secrets(struct decision *s, struct plan_request *request,
+static int start_secrets(struct decision *s, const struct plan_request *request,
 			 struct err *err)
 {
 	const struct list_rules *bound = &s->policy->lists[LIST_SECRETS];
@@ -599,7 +599,19 @@ static int start_secrets(struct decision *s, struct plan_request *request,
 	if (!net_is_filtered(s->policy->net) || request->tier != TIER_FULL)
 		return !options_has(s->options, OPTION_SECRET) ? 0 :
 			fail(err, -EINVAL, "--secret needs the full tier and --net filtered");
-	r = run_secrets_start(s->policy, s->options, &s->secrets, err);
+	r = run_secrets_start(s->policy, &s->secrets, err);
+	return r < 0 ? fail_in(err, r, "--secret") : 0;
+}
+
+/* cloche-tls makes its certificates while the view is built; the plan needs them */
+static int collect_secrets(struct decision *s, struct plan_request *request,
+			   struct err *err)
+{
+	int r;
+
+	if (!s->secrets)
+		return 0;
+	r = run_secrets_collect(s->secrets, s->policy, s->options, err);
 	if (r < 0)
 		return fail_in(err, r, "--secret");
 	request->bundle = s->secrets->bundle;
@@ -631,7 +643,8 @@ static int fill_decision(struct decision *s, char *const *argv, struct err *err)
 	    (r = profile_home_check(s->policy, err)) < 0)
 		return r;
 	s->walked = open_walk(s->policy);
-	if ((r = view_build_with(s->policy, s->walked, &s->view, err)) < 0)
+	if ((r = view_build_with(s->policy, s->walked, &s->view, err)) < 0 ||
+	    (r = collect_secrets(s, &request, err)) < 0)
 		return r;
 	note_settings(s->view, s->report, options->as_srt);
 	note_idle(s, options);

@@ -597,14 +597,14 @@ static void leave_sources(struct run_secrets *s, bool kill_them)
 		if (kill_them)
 			(void)kill(s->sources[i], SIGKILL);
 		reap_later(s->sources[i]);
+		s->sources[i] = 0;
 	}
 }
 
-int run_secrets_start(struct policy *policy, const struct options *options,
-		      struct run_secrets **ret, struct err *err)
+int run_secrets_start(struct policy *policy, struct run_secrets **ret,
+		      struct err *err)
 {
 	struct run_secrets *s;
-	auto_buf struct buf pem = { 0 };
 	int pair[2], r;
 	json_t *secrets;
 
@@ -628,17 +628,26 @@ int run_secrets_start(struct policy *policy, const struct options *options,
 		r = send_config(policy, s, secrets, pair[1], err);
 	}
 	close_fd(&pair[1]);
-	if (!r)
-		r = receive_answer(s, &pem, err);
-	if (!r)
-		r = make_bundle(s, options_env(options), &pem, err);
-	leave_sources(s, r < 0);
 	if (r < 0) {
 		run_secrets_end(s);
 		return r;
 	}
-	set_variables(policy, s);
 	*ret = s;
+	return 0;
+}
+
+int run_secrets_collect(struct run_secrets *s, struct policy *policy,
+			const struct options *options, struct err *err)
+{
+	auto_buf struct buf pem = { 0 };
+	int r = receive_answer(s, &pem, err);
+
+	if (!r)
+		r = make_bundle(s, options_env(options), &pem, err);
+	if (r < 0)
+		return r;
+	leave_sources(s, false);
+	set_variables(policy, s);
 	return 0;
 }
 
@@ -655,6 +664,7 @@ void run_secrets_end(struct run_secrets *s)
 {
 	if (!s)
 		return;
+	leave_sources(s, true);
 	proc_end(&s->program, false);
 	close_fd(&s->channel);
 	bound_secrets_done(&s->bound);

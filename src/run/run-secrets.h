@@ -39,12 +39,17 @@ struct run_secrets {
  */
 int run_secrets_expand(struct policy *policy, struct err *err);
 
-/* Start cloche-tls with what @policy binds, wait for it, and let @policy set the
- * placeholders and the variables that name the bundle. *@ret is NULL if nothing is
- * bound. 0, or a negative errno with a message.
+/* Start cloche-tls with what @policy binds. *@ret is NULL if nothing is bound. 0, or a
+ * negative errno with a message.
  */
-int run_secrets_start(struct policy *policy, const struct options *options,
-		      struct run_secrets **ret, struct err *err);
+int run_secrets_start(struct policy *policy, struct run_secrets **ret,
+		      struct err *err);
+
+/* Wait for it, and let @policy set the placeholders and the variables that name the
+ * bundle. 0, or a negative errno with a message.
+ */
+int run_secrets_collect(struct run_secrets *secrets, struct policy *policy,
+			const struct options *options, struct err *err);
 
 /* Remember that @text, NAME@HOST of @n bytes, was put into a request */
 void run_secrets_used(struct run_secrets *secrets, const char *text, size_t n);
