@@ -23,7 +23,7 @@ static const struct {
 	{ "Daily", "run explain violations report diff apply discard" },
 	{ "Policy", "init learn policy trust secret" },
 	{ "Agents", "hook shim wrap as" },
-	{ "Machine", "doctor verify preflight status gc firewall completion help" },
+	{ "Machine", "doctor verify preflight status events gc firewall completion help" },
 };
 
 /* What stands first: a verb, or a verb and its word, in use */
@@ -40,6 +40,8 @@ static const struct {
 	{ "violations strip", "cloche violations strip < agent.log" },
 	{ "violations clear", "cloche violations clear" },
 	{ "violations restore", "cloche violations restore 0123456789ab" },
+	{ "events", "cloche events export --format otlp --to http://localhost:4318" },
+	{ "events export", "cloche events export --format otlp --to http://localhost:4318" },
 	{ "diff", "cloche run --ephemeral -- make install; cloche diff" },
 	{ "diff", "cloche diff -p src/main.c" },
 	{ "apply", "cloche apply src/" },

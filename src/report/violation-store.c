@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/btime.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
@@ -384,19 +385,28 @@ static int next_files(struct violation_store *store, struct reader *rd,
 	return r;
 }
 
-int violation_store_follow(struct violation_store *store, store_fn fn, void *arg, struct err *err)
+int violation_store_watch(const struct violation_store *store, struct err *err)
 {
-	const struct consumer to = { .violation = fn, .arg = arg };
 	auto_close int watch = inotify_init1(IN_CLOEXEC);
-	struct reader rd = { .fd = -1 };
-	char events[4096];
-	int r = 0;
 
-	/* Watch first: what is written from now on is announced */
 	if (watch < 0 || inotify_add_watch(watch, store->path, IN_MODIFY |
 					   IN_CREATE | IN_MOVE) < 0)
 		return fail(err, -errno, "cannot watch '%s': %s", store->path,
 			    sys_inotify_why(errno));
+	return take_fd(&watch);
+}
+
+int violation_store_follow(struct violation_store *store, store_fn fn, void *arg, struct err *err)
+{
+	const struct consumer to = { .violation = fn, .arg = arg };
+	/* Watch first: what is written from now on is announced */
+	auto_close int watch = violation_store_watch(store, err);
+	struct reader rd = { .fd = -1 };
+	char events[4096];
+	int r = 0;
+
+	if (watch < 0)
+		return watch;
 	for (unsigned int i = 0; i < VIOLATION_STORE_FILES && rd.fd < 0; i++)
 		rd.fd = open_file(store, i);
 	if (rd.fd >= 0)
@@ -414,6 +424,100 @@ int violation_store_follow(struct violation_store *store, store_fn fn, void *arg
 	close_fd(&rd.fd);
 	buf_done(&rd.rest);
 	return r;
+}
+
+/* Which of the files of @cursor that is; VIOLATION_STORE_FILES if none */
+static size_t cursor_find(const struct store_cursor *cursor, uint64_t inode, uint64_t born)
+{
+	size_t i = 0;
+
+	while (i < VIOLATION_STORE_FILES && (cursor->files[i].inode != inode ||
+					     cursor->files[i].born != born))
+		i++;
+	return i;
+}
+
+/* Hand on the whole lines of @fd behind *@offset, and move it */
+static int read_lines(int fd, uint64_t *offset, store_line_fn fn, void *arg)
+{
+	auto_buf struct buf rest = { 0 };
+	char chunk[1 << 16];
+	ssize_t n;
+
+	while ((n = pread(fd, chunk, sizeof(chunk), (off_t)(*offset + rest.len))) > 0) {
+		size_t start = 0;
+		const char *end;
+
+		buf_add(&rest, chunk, (size_t)n);
+		while ((end = memchr(rest.p + start, '\n', rest.len - start)) != NULL) {
+			const size_t len = (size_t)(end - rest.p) - start;
+			const int r = fn(arg, rest.p + start, len, *offset);
+
+			if (r)
+				return r;
+			*offset += len + 1;
+			start += len + 1;
+		}
+		rest.len -= start;
+		memmove(rest.p, rest.p + start, rest.len);
+		if (rest.len > VIOLATION_LINE_MAX) {	/* No line of ours: pass over it */
+			*offset += rest.len;
+			rest.len = 0;
+		}
+	}
+	return n < 0 ? -errno : 0;
+}
+
+static int stop_reading(void *arg, const char *line, size_t n, uint64_t offset)
+{
+	(void)arg;
+	(void)line;
+	(void)n;
+	(void)offset;
+	return 1;
+}
+
+static int read_file_at(const struct violation_store *store, unsigned int i,
+			const struct store_cursor *from, struct store_cursor *to,
+			store_line_fn fn, void *arg)
+{
+	auto_close int fd = open_file(store, i);
+	struct stat st;
+	size_t known;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return 0;
+	to->files[i].inode = st.st_ino;
+	to->files[i].born = (uint64_t)btime_of(fd);
+	known = cursor_find(from, st.st_ino, to->files[i].born);
+	to->files[i].offset = known < VIOLATION_STORE_FILES ? from->files[known].offset : 0;
+	if (st.st_size > VIOLATION_STORE_READ_MAX &&
+	    to->files[i].offset < (uint64_t)st.st_size - VIOLATION_STORE_READ_MAX)
+		to->files[i].offset = (uint64_t)st.st_size - VIOLATION_STORE_READ_MAX;
+	return read_lines(fd, &to->files[i].offset, fn, arg);
+}
+
+/* Where @fn stops, the files that were not reached keep what @from says of them */
+int violation_store_read(struct violation_store *store, struct store_cursor *cursor,
+			 store_line_fn fn, void *arg, bool *lost, struct err *err)
+{
+	const struct store_cursor from = *cursor;
+	struct store_cursor to = { 0 };
+	const uint64_t newest = from.files[0].inode;
+	int r = 0;
+
+	if (flock(store->lock, LOCK_SH) < 0)
+		return fail_errno(err, "cannot lock '%s'", store->path);
+	for (unsigned int i = VIOLATION_STORE_FILES; i > 0; i--) {
+		const store_line_fn line = r ? stop_reading : fn;
+		const int stopped = read_file_at(store, i - 1, &from, &to, line, arg);
+
+		r = r ? r : stopped;
+	}
+	(void)flock(store->lock, LOCK_UN);
+	*lost = newest && cursor_find(&to, newest, from.files[0].born) == VIOLATION_STORE_FILES;
+	*cursor = to;
+	return r < 0 ? fail(err, r, "cannot read '%s': %s", store->path, strerror(-r)) : r;
 }
 
 int violation_store_clear(struct violation_store *store, struct err *err)

@@ -14,7 +14,9 @@
 #ifndef REPORT_VIOLATION_STORE_H
 #define REPORT_VIOLATION_STORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct err;
 struct violation_store;
@@ -57,6 +59,35 @@ int violation_store_each_run(struct violation_store *store, store_run_fn fn, voi
 
 /* Wait for new refusals and hand them to @fn until it returns non-zero */
 int violation_store_follow(struct violation_store *store, store_fn fn, void *arg, struct err *err);
+
+/**
+ * struct store_cursor - How far a reader has come, in each file; zero-initialise it
+ * @inode, @born: Which file that is, whatever it is called by now
+ * @offset:	Behind the last line that was read; nothing is before it
+ */
+struct store_cursor {
+	struct {
+		uint64_t inode, born, offset;
+	} files[VIOLATION_STORE_FILES];
+};
+
+/* Called per line, with where in its file it starts; stop by returning non-zero, and the
+ * line is read again
+ */
+typedef int (*store_line_fn)(void *arg, const char *line, size_t n, uint64_t offset);
+
+/* Hand on the lines behind @cursor, oldest file first, and move it. A line that was
+ * written to a file after that was put aside is among them. *@lost is set if the newest
+ * file of @cursor is gone, and so may be lines that were not read. 0, what @fn returned,
+ * or a negative errno.
+ */
+int violation_store_read(struct violation_store *store, struct store_cursor *cursor,
+			 store_line_fn fn, void *arg, bool *lost, struct err *err);
+
+/* A descriptor that becomes readable when something is written: the caller's. A negative
+ * errno with a message otherwise.
+ */
+int violation_store_watch(const struct violation_store *store, struct err *err);
 
 /* Remove all records */
 int violation_store_clear(struct violation_store *store, struct err *err);

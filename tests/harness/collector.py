@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/harness/collector.py FD FILE [FAULTS SEED] - a collector of OpenTelemetry
+
+Serves HTTP on the listening socket FD. What a request holds is added to FILE, one line of
+JSON each, before it is answered. With FAULTS, that many requests go wrong first, each in
+a way that SEED chooses: the process ends before or after it has stored the request, answers
+429, 503 or something that is not HTTP, or closes the connection. "hold" as FAULTS stores
+nothing and answers nothing.
+"""
+
+import json
+import os
+import random
+import socket
+import sys
+
+
+def read_request(conn):
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = conn.recv(1 << 16)
+        if not more:
+            return None, None
+        data += more
+    head, body = data.split(b"\r\n\r\n", 1)
+    lines = head.decode().split("\r\n")
+    headers = {k.lower(): v for k, v in (line.split(": ", 1) for line in lines[1:])}
+    while len(body) < int(headers["content-length"]):
+        more = conn.recv(1 << 20)
+        if not more:
+            return None, None
+        body += more
+    return [lines[0], headers], body
+
+
+def answer(conn, status, text="{}", more=""):
+    conn.sendall(f"HTTP/1.1 {status} x\r\nContent-Length: {len(text)}\r\n{more}\r\n{text}".encode())
+
+
+def store(path, head, body):
+    with open(path, "ab") as file:
+        file.write(json.dumps({"head": head, "body": json.loads(body)}).encode() + b"\n")
+
+
+def serve(listener, path, faults, seed):
+    chance = random.Random(seed)
+    while True:
+        conn, _ = listener.accept()
+        with conn:
+            head, body = read_request(conn)
+            if body is None:
+                continue
+            if faults == "hold":
+                conn.recv(1)
+                continue
+            if faults:
+                faults -= 1
+                kind = chance.choice(["before", "after", "429", "503", "garbage", "close"])
+                if kind == "before":
+                    os._exit(faults)
+                if kind == "after":
+                    store(path, head, body)
+                    os._exit(faults)
+                if kind == "429":
+                    answer(conn, 429, more="Retry-After: 1\r\n")
+                if kind == "503":
+                    answer(conn, 503)
+                if kind == "garbage":
+                    conn.sendall(b"\x00\xff" * 1000)
+                continue
+            store(path, head, body)
+            answer(conn, 200)
+
+
+def main():
+    faults = sys.argv[3] if len(sys.argv) > 3 else 0
+    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2],
+          faults if faults == "hold" else int(faults), sys.argv[4] if len(sys.argv) > 4 else 0)
+
+
+if __name__ == "__main__":
+    main()

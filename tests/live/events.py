@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/events.py - cloche events export: every record to a collector, at least once"""
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+STATE = ".local/state/cloche"
+COLLECTOR = os.path.join(os.path.dirname(__file__), "..", "harness", "collector.py")
+SEED = int(os.environ.get("CLOCHE_SEED", "0")) or random.randrange(1 << 30)
+
+
+def refusal(i, **more):
+    return json.dumps({
+        "v": 1, "time": "2026-01-31T12:34:56.789Z", "run": "01RUN", "command": "npm install",
+        "pid": 4711, "exe": "/usr/bin/node", "kind": "fs-write", "op": "openat",
+        "target": f"/usr/lib/{i}", "errno": "EACCES", "reason": "outside the writable paths",
+        "rule": {"file": None, "path": "built-in"}, "count": 1, **more}) + "\n"
+
+
+def run_end(i, **more):
+    return json.dumps({
+        "v": 1, "record": "run", "start": "2026-01-31T12:34:56.789Z",
+        "end": "2026-01-31T12:34:58.289Z", "run": f"R{i}", "command": "make", "project": "/p",
+        "policy": "0" * 64, "tier": "full", "status": i % 2, "refused": {"fs-write": 3}, **more}) + "\n"
+
+
+def store(t, text, name="violations.jsonl"):
+    path = os.path.join(t.home, STATE, name)
+    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+    with open(path, "a") as file:
+        file.write(text)
+    return path
+
+
+class Collector:
+    """The process may be ended and started again; the port stays"""
+
+    def __init__(self, t, *faults):
+        self.path = os.path.join(t.away, "collected")
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.child = None
+        self.start(*faults)
+
+    def start(self, *faults):
+        fd = self.listener.fileno()
+        self.child = subprocess.Popen([sys.executable, COLLECTOR, str(fd), self.path, *map(str, faults)],
+                                      pass_fds=[fd], stderr=subprocess.DEVNULL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+        self.listener.close()
+
+    def end(self):
+        self.child.kill()
+        self.child.wait()
+
+    def requests(self):
+        if not os.path.exists(self.path):
+            return []
+        with open(self.path) as file:
+            return [json.loads(line) for line in file]
+
+    def records(self):
+        """{id: attributes} and how many came"""
+        found, count = {}, 0
+        for request in self.requests():
+            for one in request["body"]["resourceLogs"][0]["scopeLogs"][0]["logRecords"]:
+                values = {a["key"]: list(a["value"].values())[0] for a in one["attributes"]}
+                found[values["cloche.id"]] = values
+                count += 1
+        return found, count
+
+
+def export(t, url, env=None, **more):
+    return t.run("events", "export", "--format", "otlp", "--to", url, env=env, **more)
+
+
+@test
+def records_of_a_real_run_arrive_once(t):
+    t.shell(f"sleep 0.2; echo x > {t.away}/a; exit 3").ended(3)
+    with Collector(t) as collector:
+        r = t.run("events", "export", "--format", "otlp",
+                  env={"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url + "/",
+                       "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20hunter2,x-a=b"}).ok()
+        equal((r.out, r.err), ("", ""))
+        export(t, collector.url).ok()
+        [request] = collector.requests()
+        equal(request["head"][0], "POST /v1/logs HTTP/1.1")
+        equal(request["head"][1]["authorization"], "Bearer hunter2")
+        found, count = collector.records()
+        equal((len(found), count), (3, 3))
+        equal(sorted(v.get("cloche.record", v.get("cloche.kind")) for v in found.values()),
+              ["fs-write", "run", "start"])
+        # What comes later is later delivered
+        t.inside("true").ok()
+        export(t, collector.url).ok()
+        equal(collector.records()[1], 4)
+        # The value of a header is in no message
+        r = t.run("events", "export", "--format", "otlp", "--cursor", t.away + "/other",
+                  "--to", "http://127.0.0.1:1", env={"OTEL_EXPORTER_OTLP_HEADERS": "a=hunter2"}).ended(2)
+        lacks(r.err, "hunter2")
+        r = t.run("events", "export", "--format", "otlp", "--cursor", t.away + "/other", "--to",
+                  collector.url, env={"OTEL_EXPORTER_OTLP_HEADERS": "a=hunter2%0d%0ab: c"}).ended(2)
+        lacks(r.err, "hunter2")
+
+
+@test
+def a_collector_that_fails_gets_everything_later(t):
+    store(t, "".join(refusal(i) for i in range(10)) + "torn\n" + run_end(1))
+    refused = socket.socket()
+    refused.bind(("127.0.0.1", 0))		# Nobody listens there
+    with refused:
+        r = export(t, f"http://127.0.0.1:{refused.getsockname()[1]}").ended(2)
+    contains(r.err, "cannot be reached: Connection refused")
+    equal(len(r.err.splitlines()), 1)
+    with Collector(t, "hold") as slow:
+        r = export(t, slow.url, {"OTEL_EXPORTER_OTLP_TIMEOUT": "100"}).ended(2)
+        contains(r.err, "does not answer")
+        equal(slow.requests(), [])
+    listener = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    for text, words in ((b"HTTP/1.1 429 x\r\nRetry-After: 1\r\n\r\n", "HTTP status 429"),
+                        (b"HTTP/1.1 503 x\r\n\r\n", "HTTP status 503"),
+                        (b"HTTP/1.1 400 x\r\n\r\n", "HTTP status 400"),
+                        (b"HTTP/1.1 999 x\r\n\r\n", "not one of HTTP"),
+                        (b"\x00\xff" * 100000, "not one of HTTP"),
+                        (b"HTTP/1.1 200 x", "not one of HTTP"), (b"", "not one of HTTP")):
+        p = t.start("events", "export", "--format", "otlp", "--to", url)
+        conn, _ = listener.accept()
+        conn.recv(1 << 20)
+        try:
+            conn.sendall(text)
+            conn.shutdown(socket.SHUT_WR)
+        except OSError:		# It has read enough
+            pass
+        _, err = p.communicate()
+        conn.close()
+        equal(p.returncode, 2, err)
+        check(words.encode() in err, err, words)
+        equal(len(err.splitlines()), 1)
+    listener.close()
+    with Collector(t) as collector:
+        export(t, collector.url).ok()
+        found, count = collector.records()
+        equal((len(found), count), (11, 11))
+    contains(t.run("events", "export", "--format", "otlp", "--to", "https://127.0.0.1",
+                   "--cursor", t.away + "/c").ended(2).err,
+             "https is not supported")
+
+
+@test
+def a_follower_waits_for_its_collector(t):
+    store(t, refusal(1))
+    refused = socket.socket()
+    refused.bind(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{refused.getsockname()[1]}"
+    p = t.start("events", "export", "--format", "otlp", "--to", url, "--follow")
+    contains(p.stderr.readline().decode(), "cannot be reached")
+    refused.listen()
+    with Collector.__new__(Collector) as collector:
+        collector.path, collector.listener = os.path.join(t.away, "collected"), refused
+        collector.start()
+        contains(p.stderr.readline().decode(), "delivered again")
+        equal(collector.records()[1], 1)
+        store(t, refusal(2))
+        wait_until(lambda: collector.records()[1] == 2, "the second record")
+        t.shell("exit 0").ok()		# A run beside it
+        wait_until(lambda: collector.records()[1] >= 3, "the record of the run")
+    p.kill()
+    p.communicate()
+
+
+@test
+def none_is_lost_when_both_ends_are_killed(t):
+    many, kills = long(3000, 100000), long(6, 60)
+    chance = random.Random(SEED)
+    note("seed", SEED)
+    store(t, "".join(refusal(i) for i in range(many)))
+    with Collector(t, kills, SEED) as collector:
+        def again():
+            if collector.child.poll() is not None:
+                collector.start(collector.child.returncode, chance.randrange(1 << 30))
+        for _ in range(kills):
+            p = t.start("events", "export", "--format", "otlp", "--to", collector.url)
+            end = time.monotonic() + chance.random() / 10
+            while p.poll() is None and time.monotonic() < end:
+                again()
+            p.kill()
+            p.communicate()
+        tries = 0
+        while True:
+            p = t.start("events", "export", "--format", "otlp", "--to", collector.url)
+            while p.poll() is None:
+                again()
+                time.sleep(0.005)
+            p.communicate()
+            tries += 1
+            if p.returncode == 0:
+                break
+            check(tries < 10 * kills, "no end")
+        found, count = collector.records()
+    equal(len(found), many)
+    equal({v["cloche.target"] for v in found.values()}, {f"/usr/lib/{i}" for i in range(many)})
+    note(count - many, "delivered twice,", tries, "more tries")
+
+
+@test
+def a_cursor_is_one_exporters_and_survives(t):
+    path = store(t, refusal(1))
+    first = t.run("events", "export", "--format", "ocsf").ok().out
+    equal(json.loads(first)["file"]["path"], "/usr/lib/1")
+    equal(t.run("events", "export", "--format", "ocsf").ok().out, "")
+    # Put aside, and another one in its place
+    os.rename(path, path + ".1")
+    store(t, refusal(2))
+    second = t.run("events", "export", "--format", "ocsf").ok()
+    equal((json.loads(second.out)["file"]["path"], second.err), ("/usr/lib/2", ""))
+    check(json.loads(first)["metadata"]["uid"] != json.loads(second.out)["metadata"]["uid"])
+    # Another cursor has everything
+    equal(len(t.run("events", "export", "--format", "ocsf", "--cursor", t.away + "/c").ok().out.splitlines()), 2)
+    # Dropped before it was exported
+    t.run("violations", "clear").ok()
+    store(t, refusal(3))
+    r = t.run("events", "export", "--format", "ocsf").ok()
+    contains(r.err, "records were dropped")
+    equal(json.loads(r.out)["file"]["path"], "/usr/lib/3")
+    # Two at once
+    p = t.start("events", "export", "--format", "ocsf", "--follow")
+    store(t, refusal(4))
+    contains(p.stdout.readline().decode(), "/usr/lib/4")
+    contains(t.run("events", "export", "--format", "ocsf").ended(2).err, "another export uses the cursor")
+    p.kill()
+    p.communicate()
+    # A reader that is gone
+    store(t, refusal(5))
+    out, into = os.pipe()
+    os.close(out)
+    check(t.run("events", "export", "--format", "ocsf", stdout=into).code != 0)
+    os.close(into)
+    contains(t.run("events", "export", "--format", "ocsf").ok().out, "/usr/lib/5")
+    t.write(os.path.join(t.home, STATE, "export-ocsf.json"), "{}")
+    contains(t.run("events", "export", "--format", "ocsf").ended(2).err, "is not a cursor")
+
+
+@test
+def counters_are_replaced_and_never_fall(t):
+    path = os.path.join(t.away, "cloche.prom")
+    argv = ["events", "export", "--format", "prometheus", "-o", path]
+    t.run(*argv).ok()
+    store(t, run_end(1) + run_end(2) + refusal(1))
+    t.run(*argv).ok()
+    t.run(*argv).ok()
+    for line in ('cloche_runs_total{tier="full"} 2', 'cloche_runs_failed_total{tier="full"} 1',
+                 'cloche_run_seconds_total{tier="full"} 3.000', 'cloche_refusals_total{kind="fs-write"} 6'):
+        contains(t.read(path), line + "\n")
+    t.run("violations", "clear").ok()
+    store(t, run_end(3, tier='x"} 1\nforged 1'))
+    t.run(*argv).ok()
+    contains(t.read(path), 'cloche_runs_total{tier="full"} 2\n')
+    contains(t.read(path), 'cloche_runs_total{tier="other"} 1\n')
+    lacks(t.read(path), "forged")
+    equal(os.listdir(t.away), ["cloche.prom"])
+    equal(os.stat(path).st_mode & 0o777, 0o644)
+    contains(t.run("events", "export", "--format", "prometheus").ended(2).err, "-o FILE")
+
+
+@test
+def the_journal_gets_a_datagram_for_each(t):
+    path = os.path.join(t.away, "socket")
+    journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    contains(t.run("events", "export", "--format", "journal", "--to", path).ok().err, "")
+    store(t, refusal(1) + refusal(2, target="/a\nPRIORITY=0"))
+    contains(t.run("events", "export", "--format", "journal", "--to", path).ended(2).err,
+             "cannot reach the journal")
+    journal.bind(path)
+    t.run("events", "export", "--format", "journal", "--to", path).ok()
+    first, second = journal.recv(1 << 16), journal.recv(1 << 16)
+    check(b"\nCLOCHE_TARGET=/usr/lib/1\n" in first, first)
+    equal(second.count(b"\nPRIORITY="), 2)		# One of them in a value
+    check(b"\nCLOCHE_TARGET\n\x0d\0\0\0\0\0\0\0/a\nPRIORITY=0\n" in second, second)
+    journal.close()
+
+
+@test
+def wrong_words_are_refused(t):
+    for argv in (["events"], ["events", "import"], ["events", "export"],
+                 ["events", "export", "--format", "syslog"], ["events", "export", "--format"],
+                 ["events", "export", "--format", "otlp", "--to", "ftp://x"],
+                 ["events", "export", "--format", "otlp", "--to", "http://me:x@127.0.0.1"],
+                 ["events", "export", "--format", "journal", "--to", "/" + "a" * 200]):
+        store(t, refusal(1))
+        t.run(*argv).ended(2)
+
+
+main()
