@@ -207,6 +207,7 @@ int call_parse(struct call *call, struct err *err)
 	/* Where a command follows, options end at its name */
 	const bool command = strstr(synopsis_of(call), "COMMAND [ARG...]");
 	char **from = call->args;
+	int expanded;
 
 	call->count = 0;
 	while (*from) {
@@ -230,7 +231,8 @@ int call_parse(struct call *call, struct err *err)
 	}
 	call->args[call->count] = NULL;
 	*vec_push(&call->given) = NULL;
-	return call->word ? call_expect(call, call->word->fewest,
+	expanded = options_expand(&call->options, err);
+	return expanded < 0 ? expanded : call->word ? call_expect(call, call->word->fewest,
 					call->word->most, err) : 0;
 }
 

@@ -101,8 +101,8 @@ static int run_words(struct options *options, const struct output *output,
 		return r;
 	options->env = env;
 	first = options_parse(n - r, words + r, options, err);
-	if (first < 0)
-		return first;
+	if (first < 0 || (n = options_expand(options, err)) < 0)
+		return first < 0 ? first : n;
 	first += r;
 	/* The library reports each refusal: the footer would repeat them */
 	if (!options_has(options, OPTION_ANNOTATE))

@@ -71,6 +71,11 @@ int options_add(struct options *options, enum option_id id, const char *value,
 		struct err *err);
 void options_done(struct options *options);
 
+/* agent-preset.c - once, behind the last: add what --for stands for, and make the
+ * agent's home. 0, or a negative errno with a message.
+ */
+int options_expand(struct options *options, struct err *err);
+
 /* The environment that the command's is made from */
 char *const *options_env(const struct options *options);
 

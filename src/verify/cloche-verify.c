@@ -264,7 +264,7 @@ static int parse(int argc, char **argv, struct verify *v, struct err *err)
 	if (first >= 0 && first < kept)
 		return fail(err, -EINVAL, "verify: '%s' is not an option; verify makes its own attempts",
 			    argv[first]);
-	return first;
+	return first < 0 ? first : options_expand(&v->own, err);
 }
 
 /* The same policy, as it is read in the scratch project */

@@ -209,4 +209,45 @@ def wrap_quotes_as_fish_is_documented_to_read(t):
     equal(fish_reads(wrapped(t, WORDS))[-len(WORDS):], WORDS)
 
 
+@test
+def a_preset_is_what_its_agent_needs_and_no_more(t):
+    def plan(agent, **env):
+        return t.run("explain", "--json", "--for", agent, "--", "true",
+                     env=env).ok().out
+
+    state = t.home + "/.local/state/cloche-agents/"
+    for agent, key, host, login in (
+            ("claude", "ANTHROPIC_API_KEY", "api.anthropic.com",
+             "platform.claude.com"),
+            ("codex", "OPENAI_API_KEY", "api.openai.com", "auth.openai.com"),
+            ("gemini", "GEMINI_API_KEY", "generativelanguage.googleapis.com",
+             "accounts.google.com")):
+        keyed, plain = plan(agent, **{key: "sk-x"}), plan(agent)
+        for text in (keyed, plain):
+            contains(text, host)
+            contains(text, state + agent)
+        lacks(keyed, login)
+        contains(plain, login)
+        lacks(keyed + plain, "sk-x")
+    r = t.run("run", "--for", "claude", "-c",
+              "echo $ANTHROPIC_API_KEY $CLAUDE_CONFIG_DIR; echo x > "
+              "$CLAUDE_CONFIG_DIR/kept; ls -A ~", env={"ANTHROPIC_API_KEY": "sk-x"})
+    equal(r.out.split()[:2], ["sk-x", state + "claude"])
+    lacks(r.out, ".claude\n")
+    equal(t.read(state + "claude/kept"), "x\n")
+    contains(t.read(state + "codex/config.toml"), "daemon_auto_start = false")
+    text = plan("aider", OPENAI_API_KEY="sk-x")
+    contains(text, "api.openai.com")
+    lacks(text, "api.anthropic.com")
+    contains(t.run("run", "--for", "nobody", "true").ended(125).err,
+             "claude, codex, gemini, aider")
+
+
+@test
+def the_settings_of_a_preset_that_are_there_stay(t):
+    path = t.write(t.home + "/.local/state/cloche-agents/codex/config.toml", "mine\n")
+    t.run("run", "--for", "codex", "true").ok()
+    equal(t.read(path), "mine\n")
+
+
 main()

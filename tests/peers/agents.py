@@ -161,8 +161,8 @@ def start_claude(t, url):
              "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1"})
 
 
-def start_codex(t, url):
-    t.write(t.home + "/.codex/config.toml", f"""
+def start_codex(t, url, config=""):
+    t.write(t.home + "/.codex/config.toml", config + f"""
 model_provider = "ours"
 model = "gpt-5"
 [model_providers.ours]
@@ -346,6 +346,61 @@ def hooks_and_servers_of_the_user_run_as_before(t):
 def claude_hears_what_was_refused(t):
     [said] = results(t, "claude", "echo x > /etc/hosts")
     contains(said, "<sandbox_violations>")
+
+
+
+PRESETS = {
+    "claude": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL",
+               ("-p", "go", "--dangerously-skip-permissions")),
+    "codex": ("OPENAI_API_KEY", None, (
+        "-c", "model_provider=ours", "-c", "model=gpt-5",
+        "-c", "model_providers.ours.name=ours",
+        "-c", "model_providers.ours.wire_api=responses",
+        "-c", "model_providers.ours.env_key=OPENAI_API_KEY",
+        "exec", "--skip-git-repo-check", "go")),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL",
+               ("--skip-trust", "-p", "go", "--yolo")),
+}
+
+
+def whole(t, agent, *commands):
+    """As results(), with the whole agent in the sandbox by --for"""
+    if not os.path.exists(f"{BIN}/{agent}"):
+        skip("needs the agents, which tests/peers/agents gets from npm")
+    key, base, words = PRESETS[agent]
+    server, url = serve(AGENTS[agent][0], commands)
+    options = ["--for", agent, "--host-port", str(server.server_port)]
+    if base:
+        options += ["--env", f"{base}={url}"]
+    else:
+        words = ("-c", f"model_providers.ours.base_url={url}/v1", *words)
+    r = t.run("run", *options, "--", agent, *words, timeout=AGENT_SECONDS,
+              env={key: "sk-test", "PATH": BIN + ":" + os.environ["PATH"]})
+    equal(len(server.results), len(commands), r)
+    return server.results
+
+
+@for_each
+def a_whole_agent_keeps_its_key_and_a_home_of_its_own(t, agent):
+    t.write(t.home + "/.ssh/id_rsa", "-----BEGIN OPENSSH PRIVATE KEY-----\n")
+    before = t.in_home()
+    serve_it = ("setsid python3 -c 'import http.server, sys; s = http.server.HTTPServer(("
+                "\"127.0.0.1\", 0), http.server.SimpleHTTPRequestHandler); "
+                "open(\"port\", \"w\").write(str(s.server_port)); "
+                "s.serve_forever()' >/dev/null 2>&1 & "
+                "while ! [ -s port ]; do sleep 0.1; done; echo up")
+    said, up, reached = whole(
+        t, agent, "cat ~/.ssh/id_rsa; echo in=$SANDBOX_RUNTIME; echo x > made; "
+        "echo y > /tmp/kept", serve_it,
+        f"python3 -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:"
+        f"\" + open(\"port\").read()).status)'; cat /tmp/kept")
+    contains(said, "in=1")
+    lacks(said, "BEGIN")
+    contains(up, "up")
+    contains(reached, "200")
+    contains(reached, "y")
+    check(t.exists("made"), said)
+    equal(t.in_home(), sorted({*before, ".local"}))
 
 
 main()
