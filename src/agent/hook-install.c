@@ -10,6 +10,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -572,6 +573,20 @@ int hook_install(const struct hook_target *t, struct err *err)
 	if (r < 0 && written)
 		remove_script(t);
 	return r < 0 ? r : written || r == SETTINGS_EDIT_WRITE;
+}
+
+bool hook_is_installed(const struct hook_target *t)
+{
+	const struct agent_event *event = agent_event_at(t->agent, 0);
+	auto_buf struct buf text = { 0 };
+	auto_free char *prefix = NULL;
+	size_t len = 0;
+
+	if (fs_read(AT_FDCWD, t->file, JSON_TEXT_MAX, &text, NULL) < 0)
+		return false;
+	prefix = prefix_in(&text);
+	return find_entry(t->agent, &text, event->theirs, 0, &len) < len &&
+	       (!t->prefix || (prefix && !strcmp(prefix, t->prefix)));
 }
 
 static int edit_uninstall(void *arg, const struct buf *text, bool exists,

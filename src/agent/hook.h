@@ -182,6 +182,9 @@ json_t *hook_settings(const struct hook_target *t, struct err *err);
  */
 int hook_install(const struct hook_target *t, struct err *err);
 
+/* True if the agent's settings have hooks of ours, and for Claude Code the prefix */
+bool hook_is_installed(const struct hook_target *t);
+
 /* Take them out again. A file without other changes is as it was before,
  * byte for byte. 1, 0 if there were none, or a negative errno with a message.
  */

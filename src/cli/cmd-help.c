@@ -67,6 +67,7 @@ static const struct {
 	{ "hook", "cloche hook install claude" },
 	{ "hook install", "cloche hook install claude --allow registry.example.org" },
 	{ "hook print", "cloche hook print claude" },
+	{ "hook status", "cloche hook status claude" },
 	{ "hook uninstall", "cloche hook uninstall claude" },
 	{ "hook AGENT", "cloche hook claude pre-tool-use < call.json" },
 	{ "shim", "cloche shim install npm --allow registry.example.org" },

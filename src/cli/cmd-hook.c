@@ -354,7 +354,7 @@ static int fail_hook(const struct call *call, const char *name, struct err *err)
 	if (near.best)
 		return fail(err, -EINVAL, "hook: '%s' is unknown; did you mean %s?",
 			    name, near.best);
-	return word ? fail(err, -EINVAL, "hook needs an agent (%s), or install, print, uninstall",
+	return word ? fail(err, -EINVAL, "hook needs an agent (%s), or install, print, status, uninstall",
 			   buf_str(&names)) :
 		      fail(err, -EINVAL, "hook %s needs an agent: %s", call->name,
 			   buf_str(&names));
@@ -486,6 +486,119 @@ static const char *change_settings(const struct hook_target *t, bool install,
 	       r ? "uninstalled" : "has no hooks of cloche";
 }
 
+/* What the agent is told once, so that "installed" is not more than is true */
+static void print_conditions(const struct hook_target *t, const char *scope)
+{
+	if (t->agent->id == AGENT_CODEX)
+		stderr_line("cloche: hook: Codex runs a new hook only after its own review: start codex and choose to trust it (/hooks); 'codex exec' skips it without a word until then, and needs -s danger-full-access, for its sandbox does not hold ours");
+	if (t->agent->id == AGENT_CLAUDE && !strcmp(scope, "user"))
+		stderr_line("cloche: hook: a repository's .claude/settings.json can switch hooks and variables of user settings off; 'cloche hook status claude' tells, and --scope managed, as root, or 'cloche shim install claude --for claude' holds");
+}
+
+static json_t *read_settings(const char *file)
+{
+	auto_buf struct buf text = { 0 };
+
+	return fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &text, NULL) < 0 ? NULL :
+	       json_parse(buf_str(&text), text.len, file, NULL);
+}
+
+/* Print which settings of the project take Claude Code's hook or prefix away */
+static bool is_switched_off(void)
+{
+	static const char *const files[] = {
+		".claude/settings.json", ".claude/settings.local.json",
+	};
+	bool off = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		json_t *root = read_settings(files[i]);
+		const bool hooks = json_is_true(json_object_get(root,
+							"disableAllHooks"));
+		const bool env = json_object_get(json_object_get(root, "env"),
+						 "CLAUDE_CODE_SHELL_PREFIX");
+
+		if (hooks || env)
+			terminal_line(stdout, "claude: %s %s: commands may run OUTSIDE the sandbox here",
+				      files[i], env ? "changes CLAUDE_CODE_SHELL_PREFIX" :
+				      "switches hooks off");
+		off |= hooks || env;
+		json_decref(root);
+	}
+	return off;
+}
+
+/* Run a harmless line as the agent would; true if a sandbox held it */
+static bool try_prefix(const char *prefix)
+{
+	static const char line[] = "source /dev/null 2>/dev/null || true && eval '[ \"$SANDBOX_RUNTIME\" = 1 ]' < /dev/null && pwd -P >| /dev/null";
+	const pid_t pid = fork();
+	int status = -1;
+
+	if (pid == 0) {
+		(void)unsetenv("SANDBOX_RUNTIME");
+		execl(prefix, prefix, line, (char *)NULL);
+		_exit(EXIT_NOT_FOUND);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Codex's record that the user has reviewed the hooks in @file */
+static bool is_reviewed(const char *file)
+{
+	auto_free char *dir = path_parent(file);
+	auto_free char *config = path_join(dir, "config.toml");
+	auto_free char *key = mem_printf("%s:pre_tool_use:", file);
+	auto_buf struct buf text = { 0 };
+
+	return fs_read(AT_FDCWD, config, JSON_TEXT_MAX, &text, NULL) == 0 &&
+	       strstr(buf_str(&text), key);
+}
+
+/* 0 if the commands of @agent come into the sandbox, 1 if not */
+static int print_status(const struct agent *agent, const char *scope, struct err *err)
+{
+	auto_free char *self = own_path();
+	auto_free char *file = file_for(agent, scope, err);
+	auto_free char *prefix = file ? prefix_for(agent, scope, file) : NULL;
+	const struct hook_target target = { .agent = agent, .file = file,
+		.program = self, .prefix = prefix };
+
+	if (!file)
+		return err->code;
+	if (!hook_is_installed(&target)) {
+		terminal_line(stdout, "%s: not installed (%s)", agent->name, file);
+		return 1;
+	}
+	if (prefix && !try_prefix(prefix)) {
+		terminal_line(stdout, "%s: installed, but a command through %s does not run in the sandbox; 'cloche doctor' tells why, 'cloche hook install %s' installs it again",
+			      agent->name, prefix, agent->name);
+		return 1;
+	}
+	if (agent->id == AGENT_CODEX && !is_reviewed(file)) {
+		terminal_line(stdout, "codex: installed, but not reviewed in Codex: its hooks are skipped; start codex and trust them (/hooks)");
+		return 1;
+	}
+	if (agent->id == AGENT_CLAUDE && strcmp(scope, "managed") != 0 &&
+	    is_switched_off())
+		return 1;
+	terminal_line(stdout, "%s: %s (%s)", agent->name, prefix ?
+		      "commands run in the sandbox" : "installed", file);
+	return 0;
+}
+
+int cmd_hook_status(struct call *call, struct err *err)
+{
+	const char *scope = call_flag(call, "scope");
+	const struct agent *agent = call->count ? agent_find(call->args[0]) : NULL;
+
+	if (!agent)
+		return fail_hook(call, call->count ? call->args[0] : NULL, err);
+	return print_status(agent, scope ? scope : "user", err);
+}
+
 /* install, print and uninstall */
 int cmd_hook_settings(struct call *call, struct err *err)
 {
@@ -516,5 +629,7 @@ int cmd_hook_settings(struct call *call, struct err *err)
 				       err);
 	if (done)
 		terminal_line(stdout, "%s: %s", file, done);
+	if (done && !strcmp(call->name, "install"))
+		print_conditions(&target, scope);
 	return done ? 0 : err->code;
 }

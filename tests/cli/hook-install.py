@@ -227,4 +227,39 @@ def a_file_that_is_no_json_is_left_alone(t):
     equal(open(path).read(), '{"hooks": 3}')
 
 
+@test
+def the_status_is_tried_and_says_who_switches_it_off(t):
+    def status(agent, code):
+        r = t.run("hook", "status", agent).ended(code)
+        return r.out
+
+    for agent in FILES:
+        contains(status(agent, 1), "not installed")
+        t.run("hook", "install", agent).ok()
+    contains(status("claude", 0), "commands run in the sandbox")
+    contains(status("gemini", 0), "installed")
+    contains(status("cursor", 0), "installed")
+    contains(status("codex", 1), "not reviewed")
+    t.write(t.home + "/.codex/config.toml", '[hooks.state."%s/.codex/hooks.json:'
+            'pre_tool_use:0:0"]\ntrusted_hash = "sha256:x"\n' % t.home)
+    contains(status("codex", 0), "installed")
+    for name in (SETTINGS, ".claude/settings.local.json"):
+        for text in ('{"disableAllHooks": true}',
+                     '{"env": {"CLAUDE_CODE_SHELL_PREFIX": ""}}'):
+            t.write(name, text)
+            contains(status("claude", 1), f"claude: {name} ")
+        t.write(name, "{}")
+    status("claude", 0)
+    script = t.home + "/.config/cloche/agents/claude-shell"
+    t.write(script, "#!/bin/sh\nexec bash -c \"$1\"\n", mode=0o755)
+    contains(status("claude", 1), "does not run in the sandbox")
+    t.run("hook", "status").ended(2)
+
+
+@test
+def installing_names_what_the_agent_itself_asks(t):
+    contains(t.run("hook", "install", "codex").ok().err, "review")
+    contains(t.run("hook", "install", "claude").ok().err, "repository")
+
+
 main()

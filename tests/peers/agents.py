@@ -9,11 +9,13 @@ agents starts this where there is no other network.
 import http.server
 import json
 import os
+import re
 import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
+from terminal import Terminal
 
 BIN = sys.argv[1] if len(sys.argv) > 1 else ""
 AGENT_SECONDS = 100
@@ -347,6 +349,48 @@ def claude_hears_what_was_refused(t):
     [said] = results(t, "claude", "echo x > /etc/hosts")
     contains(said, "<sandbox_violations>")
 
+
+
+def screen(term):
+    """All that was drawn, as words: cursor movements are blanks"""
+    text = re.sub(r"\x1b\][^\x07\x1b]*(\x07|\x1b\\\\)", "", term.text)
+    return re.sub(r"\s+", " ", re.sub(r"\x1b[\[(][0-9;?<>=]*[ -/]*[@-~]", " ", text))
+
+
+@test
+def the_prompt_of_claude_is_about_the_command_and_remembers_only_that(t):
+    if not os.path.exists(f"{BIN}/claude"):
+        skip("needs the agents, which tests/peers/agents gets from npm")
+    key = "sk-ant-test-00000000000000000000"
+    t.write(t.home + "/.claude.json", json.dumps({
+        "hasCompletedOnboarding": True, "theme": "dark",
+        "customApiKeyResponses": {"approved": [key[-20:]], "rejected": []},
+        "projects": {t.dir: {"hasTrustDialogAccepted": True}}}))
+    t.run("hook", "install", "claude").ok()
+    server, url = serve(Claude, ["make -v; echo x > ../outside"])
+    env = {**os.environ, "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": key,
+           "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+           "DISABLE_AUTOUPDATER": "1", "TERM": "xterm-256color"}
+    with Terminal([BIN + "/claude", "--permission-mode", "default", "go"], env=env, cwd=t.dir, rows=50,
+                  columns=120) as term:
+        def shows(words):
+            return lambda: term._read(0.1) and words in screen(term)
+        wait_until(shows("Do you want to proceed?"), "a question", AGENT_SECONDS)
+        wait_until(shows("2. Yes, and don't ask again for make -v and echo x"),
+                   "its answers", AGENT_SECONDS)
+        wait_until(shows(". No"), "all of its answers", AGENT_SECONDS)
+        asked = screen(term)
+        contains(asked, "make -v; echo x > ../outside")
+        lacks(asked, "cloche")
+        lacks(asked, "pwd -P")
+        term.send("2")
+        wait_until(lambda: term._read(0.1) and server.results, "the result",
+                   AGENT_SECONDS)
+        [said] = server.results
+    contains(said, "outside")
+    check(not os.path.exists(t.home + "/outside"), said)
+    rules = json.loads(t.read(".claude/settings.local.json"))["permissions"]["allow"]
+    equal(sorted(rules), ["Bash(echo x *)", "Bash(make -v)"])
 
 
 PRESETS = {
