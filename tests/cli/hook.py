@@ -4,8 +4,10 @@
 import json
 import os
 import shlex
+import shutil
 import signal
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
@@ -566,6 +568,42 @@ def what_is_no_line_of_the_tool_runs_outside_only_for_the_agents_own(t):
     os.unlink(made)
     shell(t, command, env={"CLAUDE_PROJECT_DIR": t.dir})
     check(not os.path.exists(made))
+
+
+def repository(name):
+    """Make one once a command runs there"""
+    wait_until(lambda: os.path.exists(name + "/go"), "a command in /tmp")
+    for file, text in ((".git/config", "[core]\n"), ("went", "")):
+        os.makedirs(os.path.dirname(f"{name}/{file}"), exist_ok=True)
+        with open(f"{name}/{file}", "w") as made:
+            made.write(text)
+
+
+@test
+def the_hosts_tmp_is_shared_without_other_sessions(t):
+    name = f"/tmp/cloche-hook-{os.getpid()}"
+    sessions = f"/tmp/claude-{os.getuid()}/cloche-hook-{os.getpid()}"
+    mine, other = ("/".join((sessions, digit * 8 + "-0000-0000-0000-" + digit * 12))
+                   for digit in "ab")
+    for path in (name, mine, other):
+        os.makedirs(path)
+    try:
+        t.write(mine + "/f", "of mine\n")
+        t.write(other + "/f", "of another\n")
+        r = shell(t, f"echo x > {name}/made; cat {mine}/f {other}/f; true",
+                  env={"CLAUDE_CODE_SESSION_ID": os.path.basename(mine)}).ok()
+        equal(t.read(name + "/made"), "x\n")
+        equal(r.out, "of mine\n", r)
+        # Others work in /tmp as well: what they make there is not the command's
+        other = threading.Thread(target=repository, args=(name,))
+        other.start()
+        shell(t, f"touch {name}/go; until [ -e {name}/went ]; do sleep 0.01; done").ok()
+        other.join()
+        equal(t.read(name + "/.git/config"), "[core]\n")
+        check(t.shell(f"ls {name}").code != 0)
+    finally:
+        shutil.rmtree(name)
+        shutil.rmtree(sessions)
 
 
 @test
