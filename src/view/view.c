@@ -33,7 +33,9 @@ struct view_rule *view_add_seen(struct view *view, enum path_list list,
 	r->mode = st->st_mode;
 	r->dev = st->st_dev;
 	r->ino = st->st_ino;
-	if (path_list_denies(list) && S_ISREG(st->st_mode) && st->st_nlink > 1)
+	/* After a run a planted file may be a second name of the user's own */
+	if (path_list_denies(list) && S_ISREG(st->st_mode) && st->st_nlink > 1 &&
+	    !view->after)
 		*vec_push(&view->linked) = (struct view_linked){
 			st->st_dev, st->st_ino, list, rule,
 		};

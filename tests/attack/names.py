@@ -552,6 +552,20 @@ def in_a_directory_that_a_bare_repository_would_have(t):
 
 
 @test
+def a_planted_name_takes_no_other_name_of_the_file_along(t):
+    """The file itself is not protected: only the name that was planted goes"""
+    for options in ((), ("--observe", "off"), ("--tier", "landlock")):
+        t.outside("rm", "-rf", "in", "out").ok()
+        stays(t, f"""cd {DEEP} && echo new > new && mkdir c d && ln old
+              c/settings.json && ln new d/settings.json && mkdir e f && mv c
+              e/.claude && mv d f/.claude""",
+              [f"{DEEP}/f/.claude/settings.json", f"{DEEP}/e/.claude/settings.json"],
+              before=f"echo old > {DEEP}/old", options=options)
+        for name in "old", "new":
+            equal(t.read(f"in/{DEEP}/{name}"), name + "\n", options)
+
+
+@test
 def by_moving_a_git_directory_away_and_back(t):
     left = [f"{DEEP}/r/.git/hooks/pre-commit"]
     stays(t, f"""cd {DEEP}/r; mv .git g; cp /bin/true g/hooks/pre-commit;
