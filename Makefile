@@ -23,14 +23,20 @@ BUILD	?= build
 PREFIX	?= /usr/local
 DESTDIR	?=
 
-.PHONY: all everything check demo stats test check-long check-kernel bench install node-package \
+# tools/setup repeats it after the command that installs what is missing
+export GOALS := $(MAKECMDGOALS)
+
+.PHONY: all programs everything check demo stats test check-long check-kernel bench install node-package \
 	python-package deb tarball sbom check-packages format clean setup
 
-all: setup $(BUILD)/build.ninja
+all: programs
+	@tools/next-step built '$(BUILD)' '$(PREFIX)'
+
+programs: setup $(BUILD)/build.ninja
 	@ninja -C $(BUILD) $(NINJAFLAGS) $$(tools/installed-targets $(BUILD))
 
 # Tests and benchmarks as well
-everything: all
+everything: programs
 	@ninja -C $(BUILD) $(NINJAFLAGS)
 
 setup:
@@ -40,7 +46,7 @@ $(BUILD)/build.ninja: | setup
 	@meson setup --prefix '$(PREFIX)' $(BUILD) >/dev/null
 
 demo: NINJAFLAGS = --quiet
-demo: all
+demo: programs
 	@tools/demo $(BUILD)/cloche
 
 stats:
@@ -68,10 +74,10 @@ bench: everything
 	@tools/setup build bench
 	@bench/startup $(BUILD)
 
-node-package: all
+node-package: programs
 	@tools/pack-node $(BUILD)
 
-python-package: all
+python-package: programs
 	@tools/pack-python $(BUILD)
 
 install:
