@@ -97,6 +97,7 @@ sbom:
 	@echo $(BUILD)/packages/sbom.spdx.json
 
 check-packages: deb
+	@tools/setup check-packages
 	@lintian --fail-on error,warning $(BUILD)/packages/*.deb
 	@tools/check-deb $(BUILD)/packages
 	@tools/check-reproducible

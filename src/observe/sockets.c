@@ -68,6 +68,7 @@ void addresses_done(struct addresses *a)
 	for (size_t i = 0; i < a->pinned.len; i++)
 		close_fd(&a->pinned.v[i]);
 	free(a->pinned.v);
+	nested_sandboxes_done(&a->nested);
 }
 
 /* The socket that is open as @fd. An inode number is reused; the birth time is not. */
@@ -446,7 +447,10 @@ static void connect_abstract(struct request *r)
 {
 	bool waits;
 
-	if (is_own_network(r->copy))
+	if (nested_is_announcement(&r->address.sa, r->address.len))
+		set_result(r, nested_announce(&r->addresses->nested,
+					      r->q->tracee->tid, &r->address.sa));
+	else if (is_own_network(r->copy))
 		set_result(r, connect_copy(r->copy, &r->address, &waits));
 	else if (is_abstract(&r->address))
 		refuse_abstract(r);
@@ -489,6 +493,11 @@ static void connect_away(struct request *r)
 	int error = 0;
 	bool waits;
 
+	error = nested_check(&r->addresses->nested, r->q->tracee->tid, &a->sa, a->len);
+	if (error) {
+		set_result(r, error);
+		return;
+	}
 	if (wants_connect(&r->config->policy, a))
 		error = network->connect(network->arg, &a->sa, a->len, r->copy);
 	if (error) {

@@ -20,6 +20,7 @@
 #include <stddef.h>
 
 #include "observe/decide.h"
+#include "observe/nested-sandbox.h"
 #include "observe/observer-config.h"
 #include "observe/resolved-path.h"
 
@@ -36,11 +37,13 @@ enum {
  * @own:	Bound by the sandbox itself in this run, to listen; @oldest: which of them is
  *		forgotten next, when there are too many
  * @pinned:	Open inodes, so that their numbers are not given to others
+ * @nested:	Sandboxes inside, which may be connected to less
  */
 struct addresses {
 	struct { struct observer_socket *v; size_t len, cap; } allowed, own;
 	struct { int *v; size_t len, cap; } pinned;
 	size_t oldest;
+	struct nested_sandboxes nested;
 };
 
 void addresses_done(struct addresses *a);

@@ -173,14 +173,19 @@ void policy_set_number(struct policy *p, enum policy_number number,
 	p->numbers[number] = (struct number){ true, value, origin };
 }
 
+void policy_force_text(struct policy *p, enum policy_text text,
+		       const char *value, struct origin origin)
+{
+	free(p->texts[text].value);
+	p->texts[text] = (struct text_value){ mem_strdup(value), origin };
+}
+
 void policy_set_text(struct policy *p, enum policy_text text,
 		     const char *value, struct origin origin)
 {
-	if (!takes_over(p->texts[text].value, &p->texts[text].origin, &origin,
-			text == TEXT_MINIMUM_TIER && !strcmp(value, "full")))
-		return;
-	free(p->texts[text].value);
-	p->texts[text] = (struct text_value){ mem_strdup(value), origin };
+	if (takes_over(p->texts[text].value, &p->texts[text].origin, &origin,
+		       text == TEXT_MINIMUM_TIER && !strcmp(value, "full")))
+		policy_force_text(p, text, value, origin);
 }
 
 void policy_set_profile(struct policy *p, enum profile profile,

@@ -318,6 +318,9 @@ void policy_set_number(struct policy *p, enum policy_number number,
 		       uint64_t value, struct origin origin);
 void policy_set_text(struct policy *p, enum policy_text text,
 		     const char *value, struct origin origin);
+/* The same whatever the settings contain */
+void policy_force_text(struct policy *p, enum policy_text text,
+		       const char *value, struct origin origin);
 
 /* A flag's value, or @otherwise if it is not set */
 bool policy_flag(const struct policy *p, enum policy_flag flag,

@@ -244,8 +244,10 @@ void report_set_ignores(struct report *report,
 
 void report_missing(struct report *report, const char *words)
 {
-	auto_free char *old = report->missing;
+	auto_free char *old = take_ptr(report->missing);
 
+	if (report->config.nested)
+		return;
 	report->missing = old ? mem_printf("%s; %s", old, words)
 			      : mem_strdup(words);
 }

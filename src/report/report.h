@@ -30,10 +30,11 @@ enum {
  * @take:	Gets each record that goes out, with @arg: 0, or a negative
  *		errno if it is lost; or NULL
  * @store_dir:	The store's directory, or NULL for none
+ * @nested:	A sandbox around this one reports as well: no word of what this one lacks
  */
 struct report_config {
 	const char *run, *command, *project;
-	bool cut;
+	bool cut, nested;
 	const struct list_rules *ignores;
 	int stream;
 	int (*take)(void *arg, const struct violation *v);

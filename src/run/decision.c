@@ -328,6 +328,12 @@ static int use_own_proxies(struct policy *policy, struct err *err)
 		policy_set_text(policy, rows[i / 2].text, value,
 				option_origin(policy, name));
 	}
+	/* Programs in there connect by themselves, and are taken to a gate. This one
+	 * asks that gate by name: addresses of names are made up there.
+	 */
+	if (tier_is_nested())
+		policy_force_text(policy, TEXT_PARENT_NO_PROXY, "",
+				  option_origin(policy, "the sandbox around it"));
 	return 0;
 }
 
@@ -409,14 +415,14 @@ static void set_tmpdir(struct decision *s, struct plan_request *request)
 }
 
 /* In the landlock tier the proxies are on the host's loopback, and the
- * observer takes the command there
+ * observer takes the command there, or that of a sandbox around this one
  */
 static int set_proxies(struct decision *s, struct plan_request *request,
 		       struct network_proxies *ports, struct err *err)
 {
 	if (request->tier != TIER_LANDLOCK || !net_is_filtered(s->policy->net))
 		return 0;
-	if (!request->observe) {
+	if (!request->observe && !tier_is_nested()) {
 		view_note(s->view, mem_strdup("tier landlock has no network with --observe off: the allowed hosts cannot be reached"));
 		return 0;
 	}

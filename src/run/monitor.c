@@ -102,6 +102,7 @@ int monitor_new(struct run *run)
 			   d->policy->cwd : NULL,
 		.ignores = &d->policy->lists[LIST_IGNORES],
 		.stream = w->stream, .store_dir = w->state,
+		.nested = d->plan->machine.nested,
 		.take = channel ? host_channel_violation : NULL,
 		.arg = channel,
 	});
@@ -494,10 +495,14 @@ static bool is_first_nested(void)
 
 void monitor_blind(struct monitor *w)
 {
-	static const char words[] = "another program holds the seccomp listener, so refused writes are not reported (and tier landlock has no network)";
+	const struct plan *plan = w->run->decision.plan;
+	const bool cut_off = plan->tier != TIER_FULL &&
+			     net_is_filtered(plan->net) && !w->run->announced;
+	auto_free char *words = mem_printf("another program holds the seccomp listener, so refused writes are not reported%s",
+					   cut_off ? " (and tier landlock has no network)" : "");
 
 	arm(w);
-	if (w->run->nested && !is_silent(w) && is_first_nested())
+	if (w->run->nested && cut_off && !is_silent(w) && is_first_nested())
 		output_say(w->run->output, "this runs in a cloche sandbox, which reports what is refused: here are only tier landlock and no network (said once)");
 	if (w->run->nested)
 		return;

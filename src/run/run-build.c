@@ -119,9 +119,10 @@ static int take_ready(struct run *run, const struct sandbox_message *m,
 		monitor_keep(run->monitor);
 	if (m->value & SANDBOX_HAS_OBSERVER)
 		run->listener = take_fd(&fds[own]);
+	run->announced = m->value & SANDBOX_ANNOUNCED;
 	print_missing(run->output, m->value);
 	gate = (m->value & SANDBOX_HAS_NETWORK) ||
-	       (run->decision.proxies && run->listener >= 0);
+	       (run->decision.proxies && (run->listener >= 0 || run->announced));
 	if (gate || (run->listener >= 0 && own && plan->net != NET_HOST))
 		r = start_network(run, gate);
 	if (r < 0)

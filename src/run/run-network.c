@@ -298,7 +298,9 @@ int run_network_start(struct run *run, struct listener_set *listeners)
 		.policy = run->decision.policy,
 		.sink = *monitor_sink(run->monitor),
 		.gone = on_gone, .used = on_used, .who = on_who, .arg = n,
-		.known_peers = run->decision.plan->tier != TIER_FULL,
+		/* Announced ports are reached without the supervisor */
+		.known_peers = run->decision.plan->tier != TIER_FULL &&
+			       !run->announced,
 		.jail = run->jail.net >= 0 ? n->jail : NULL,
 		.secrets = run->decision.secrets ? &run->decision.secrets->bound
 						 : NULL,

@@ -41,7 +41,7 @@ static void reset(struct run *run)
 	run->signals.fd = run->listener = run->status = -1;
 	for (size_t i = 0; i < SANDBOX_OWN_FDS; i++)
 		run->own[i] = -1;
-	run->started = run->waits = run->failed = false;
+	run->started = run->waits = run->failed = run->announced = false;
 	job_init(&run->job);
 }
 

@@ -61,6 +61,7 @@ struct violation_sink;
  * @started:	The command runs, or has run
  * @waits:	Init waits for sandbox_go()
  * @failed:	Init could not build the sandbox or execute the command
+ * @announced:	The observer of a sandbox around this one connects the command to the proxies
  */
 struct run {
 	struct options *options;
@@ -89,7 +90,7 @@ struct run {
 	int listener, own[SANDBOX_OWN_FDS];
 	int status;
 	char jobs[SANDBOX_TEXT_MAX];
-	bool started, waits, failed, nested;
+	bool started, waits, failed, nested, announced;
 };
 
 /**

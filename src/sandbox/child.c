@@ -39,6 +39,7 @@
 #include "base/proc.h"
 #include "base/sys.h"
 #include "ipc/listener.h"
+#include "ipc/nested-address.h"
 #include "ipc/socket.h"
 #include "plan/plan.h"
 #include "sandbox/fuse-mount.h"
@@ -100,6 +101,27 @@ static int enter_cwd(const struct plan *plan, struct err *err)
 	return 0;
 }
 
+/* Without an observer of our own: have that of a sandbox around this one make the
+ * connections to the proxies, and no others (ipc/nested-address.h). False if there is
+ * none: the call fails then, as nobody has that name.
+ */
+static bool announce_proxies(const struct plan *plan)
+{
+	const struct nested_address a = {
+		.family = AF_UNIX, .name = NESTED_NAME,
+		.ports = { plan->proxies.http, plan->proxies.socks },
+	};
+	auto_close int fd = -1;
+
+	if (!plan->machine.nested || !plan->proxies.http)
+		return false;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return fd >= 0 && connect(fd, (const struct sockaddr *)&a, sizeof(a)) == 0;
+}
+
+/* 0, 1 if the proxies were announced to a sandbox around this one, or a negative
+ * errno
+ */
 static int install_filter(const struct plan *plan, int *listener,
 			  struct err *err)
 {
@@ -119,18 +141,21 @@ static int install_filter(const struct plan *plan, int *listener,
 	/* The observer follows paths with it */
 	const bool able = sys_has_openat2();
 	int r = seccomp_install(&filter, listener, err);
+	bool announced;
 
 	if (r == 0 && *listener >= 0 && !able)
 		return fail(err, -ENOSYS, "openat2() is missing");
 	if (r != -EBUSY || (r = plan_check_frozen(plan, false, err)) < 0)
 		return r;
 	/* Another listener is there already: the boundary holds, the reports are fewer */
+	announced = plan->tier != TIER_FULL && announce_proxies(plan);
 	filter.observe = SECCOMP_OBSERVE_OFF;
 	if (filter.unix_sockets == SECCOMP_UNIX_BY_PATH)
 		filter.unix_sockets = SECCOMP_UNIX_DENY;
 	r = seccomp_install(&filter, listener, err);
-	return r < 0 || plan->tier == TIER_FULL || plan->net == NET_HOST
-		       ? r : stage_unconnected(err);
+	if (r < 0 || plan->tier == TIER_FULL || plan->net == NET_HOST)
+		return r;
+	return announced ? 1 : stage_unconnected(err);
 }
 
 /* The supervisor may have to act in here later, and these cannot be opened
@@ -431,6 +456,10 @@ static int build_sandbox(struct sandbox_request *request, struct full_tier *full
 		r = stage_landlock(request, *socket, err);
 	if (r == 0)
 		r = filter(plan, &fds[AT_LISTENER], err);
+	if (r > 0) {
+		value |= SANDBOX_ANNOUNCED;
+		r = 0;
+	}
 	/* Only now is it certain that an observer is told of connections */
 	if (plan->observe && fds[AT_LISTENER] >= 0)
 		listener_yield(&set);

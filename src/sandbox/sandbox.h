@@ -51,6 +51,7 @@ enum {
 	SANDBOX_HAS_OBSERVER = 1,
 	SANDBOX_HAS_NETWORK = 2,
 	SANDBOX_HOST_PROC = 4,	/* /proc is the host's: plan->weak_proc */
+	SANDBOX_ANNOUNCED = 8,	/* A sandbox around takes the command to the proxies */
 	SANDBOX_NO_LAYER = 16,	/* Shared directories are read-only (MOUNT_LAYER) */
 	SANDBOX_OWN_FDS = 5,	/* Those that tier full hands over */
 	SANDBOX_READY_FDS = SANDBOX_OWN_FDS + 1,

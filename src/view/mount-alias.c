@@ -31,9 +31,11 @@ enum { MOUNTS_TEXT_MAX = 16 << 20 };
  * @dev:	The file system, "major:minor"
  * @root:	Which of its directories is mounted
  * @point:	Where
+ * @mask:	A FUSE mask of a sandbox around this one
  */
 struct mount {
 	const char *dev, *root, *point;
+	bool mask;
 };
 
 struct mounts {
@@ -77,8 +79,10 @@ static void read_mounts(char *text, struct mounts *ret)
 			continue;
 		unescape(fields[3]);
 		unescape(fields[4]);
-		*vec_push(ret) = (struct mount){ fields[2], fields[3],
-						 fields[4] };
+		*vec_push(ret) = (struct mount){
+			fields[2], fields[3], fields[4],
+			line && strstr(line, " - fuse cloche "),
+		};
 	}
 }
 
@@ -146,6 +150,8 @@ static bool is_outer_mask(const struct view_rule *rule, const struct mount *own)
 
 	if (strcmp(rule->path, own->point) != 0)
 		return false;
+	if (own->mask)		/* It would report that it was opened */
+		return true;
 	if (!S_ISDIR(rule->mode))
 		return stat(rule->path, &st) == 0 && !st.st_size;
 	dir = opendir(rule->path);

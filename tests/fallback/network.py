@@ -297,4 +297,101 @@ os._exit(0)
     equal(p.returncode, 0)
 
 
+class Parent(Server):
+    """A proxy on the host, behind the outer gate: every tunnel ends in a hello"""
+
+    def answer(self, s):
+        s.settimeout(20)
+        s.recv(4096)
+        s.sendall(b"HTTP/1.1 200 Connection Established\r\n\r\n")
+        Server.answer(s)
+
+
+def behind(parent):
+    return ("-s", json.dumps({"sandbox": {"network": {"parentProxy": {
+        "http": f"http://127.0.0.1:{parent.port}"}}}}))
+
+
+def nested(t, outer, inner, code, parent, *options):
+    """Run @code in a sandbox that allows the hosts @inner, in one that allows @outer"""
+    hosts = [[word for host in side for word in ("--allow", host)]
+             for side in (outer, inner)]
+    return t.inside(CLOCHE, "run", *hosts[1], "--", "/usr/bin/python3", "-c", INSIDE + code,
+                    options=(*hosts[0], "--read", os.path.dirname(CLOCHE), *options,
+                             *behind(parent)))
+
+
+@test
+def a_sandbox_in_another_has_the_hosts_that_both_allow(t):
+    """And reports nothing but its own refusals: the sandbox around it does the rest"""
+    code = """
+print(*fetch(connect(HTTP), b"name.test:81"))
+print(*socks(connect(SOCKS), b"name.test", 81))
+"""
+    both, parent = ["name.test:81"], Parent()
+    r = nested(t, both, both, code, parent).ok()
+    equal(r.out.splitlines(),
+          ["HTTP/1.1 200 Connection Established hello", "0 hello"], repr(r))
+    equal((parent.count, r.err), (2, ""))
+    r = nested(t, both, ["other.test"], code, parent)
+    equal((r.out.splitlines()[0][:12], r.out.splitlines()[-1][0]), ("HTTP/1.1 403", "2"), repr(r))
+    equal(r.err.count("cloche: refused"), 1, r.err)
+    contains(r.err, "host name.test:81 (host is not on the allow list)")
+    lacks(r.err, "note:", "tier landlock", "listener")
+    r = nested(t, ["other.test"], both, code, parent)
+    lacks(r.out, "hello")
+    equal(parent.count, 2, "connections that one of them refuses")
+
+
+@test
+def a_sandbox_in_another_connects_to_its_own_proxies_only(t):
+    """Also a process that has lost its parent, and not by its ports to other addresses"""
+    code = """
+def attempt(port, host):
+    try:
+        return " ".join(fetch(connect(port, socket.AF_INET6 if ":" in host else
+                                      socket.AF_INET, host), b"name.test:81"))
+    except OSError as e:
+        return os.strerror(e.errno)
+def all():
+    for where in (3128, "127.0.0.1"), (1080, "127.0.0.1"), (443, "127.0.0.1"), \\
+                 (3128, "::ffff:127.0.0.1"), (81, "198.18.1.0"), (HTTP, "198.18.1.0"), \\
+                 (HTTP, "192.0.2.1"), (HTTP, "::ffff:192.0.2.1"), (HTTP, "::1"):
+        print(attempt(*where), flush=True)
+all()
+read, write = os.pipe()
+if not os.fork():
+    middle = os.getpid()
+    if os.fork():
+        os._exit(0)
+    while os.getppid() == middle:
+        pass
+    all()
+    os._exit(0)
+os.wait()
+os.close(write)
+os.read(read, 1)                # To the orphan's end
+"""
+    parent = Parent()
+    r = nested(t, ["name.test"], [], code, parent)
+    equal(r.out.splitlines(), ["Permission denied"] * 18, repr(r))
+    r = t.inside("/usr/bin/python3", "-c", INSIDE +
+                 "print(fetch(connect(3128), b'name.test:81')[1])",
+                 options=("--allow", "name.test", *behind(parent)))
+    equal((r.out, parent.count), ("hello\n", 1), "the control: " + repr(r))
+
+
+@test
+def a_sandbox_in_one_with_the_hosts_network_connects_to_its_proxies(t):
+    server = Server()
+    code = f"""
+print(fetch(connect(HTTP), b"127.0.0.1:{server.port}")[1])
+try: connect({server.port})
+except OSError as e: print(os.strerror(e.errno))
+"""
+    inner = CLOCHE, "run", *allow(server), "--", "/usr/bin/python3", "-c", INSIDE + code
+    r = t.inside(*inner, options=("--net", "host", "--read", os.path.dirname(CLOCHE))).ok()
+    equal((r.out, r.err, server.count), ("hello\nPermission denied\n", "", 1), repr(r))
+
+
 main()
