@@ -20,7 +20,7 @@ enum { FILE_MAX = 1 << 20 };
 
 enum {
 	HOME_PRIVATE, HOME_LAYER, HOME_CACHE, HOME_SHOW, HOME_FORGE, HOME_BIN,
-	HOME_COVER, HOME_HIDE,
+	HOME_EMPTY, HOME_COVER, HOME_HIDE,
 };
 
 static const struct home_row {
@@ -44,6 +44,7 @@ static const struct {
 	[HOME_SHOW] = { true, "readable" },
 	[HOME_FORGE] = { true, "readable, not with `--no-forge`" },
 	[HOME_BIN] = { true, "can be run; last on PATH" },
+	[HOME_EMPTY] = { false, "empty, the sandbox's own" },
 	[HOME_COVER] = { false, "hidden again" },
 	[HOME_HIDE] = { false, "hidden" },
 };

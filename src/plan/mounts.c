@@ -391,7 +391,8 @@ static void visit(struct walk *w, const struct view_rule *at)
 		w->len--;
 	above = &w->v[w->len - 1];
 	/* What is not there is covered in layers only */
-	if (!at->mode && (above->state != STATE_LAYER || state != STATE_HIDDEN))
+	if (!at->mode && (above->state != STATE_LAYER ||
+			  (state != STATE_HIDDEN && state != STATE_PRIVATE)))
 		return;
 	if (state == STATE_LAYER && above->state == STATE_LAYER &&
 	    at->rule->place == PLACE_CACHE &&
@@ -475,7 +476,8 @@ void mounts_plan(struct plan *plan, const struct view *view)
 	 */
 	for (size_t i = 0; i < n; i++) {
 		if ((view->rules.v[i].mode ||
-		     view->rules.v[i].rule->place == PLACE_COVER) &&
+		     view->rules.v[i].rule->place == PLACE_COVER ||
+		     view->rules.v[i].rule->place == PLACE_PRIVATE) &&
 		    (view->rules.v[i].list == PATH_ALLOW_WRITE ||
 		     is_mountable(view->rules.v[i].path)))
 			sorted[count++] = &view->rules.v[i];

@@ -164,10 +164,10 @@ static bool is_in_private(const struct view *view, const char *path)
 		const struct found f = rules_at(view, path, n);
 		const struct path_rule *rule = reader(view, &f);
 
-		if (f.private)
-			return true;
 		if (rule && rule != f.by[PATH_DENY_READ])
 			return false;
+		if (f.private)
+			return true;
 	}
 	return false;
 }

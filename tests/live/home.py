@@ -230,6 +230,27 @@ def the_agents_own_program_is_found(t):
 
 
 @test
+def an_agent_updates_itself_in_the_sandbox_only(t):
+    """Directories in a layer that are empty and the sandbox's own, existing or not"""
+    share = t.home + "/.local/share"
+    t.write(share + "/tool/x", "")
+    for _ in "absent", "there":
+        before = kept(t)
+        r = t.shell("cd ~/.local/share; ls -A claude applications; "
+                    "mkdir claude/versions && echo new > claude/versions/2 && "
+                    "echo run > applications/a.desktop && cat claude/*/* applications/*",
+                    options=HOME).ok()
+        equal(r.out, "applications:\n\nclaude:\nnew\nrun\n", repr(r))
+        contains(r.err, "not kept: ", "~/.local/share/claude")
+        equal(kept(t), before)
+        t.write(share + "/claude/versions/1", "canary")
+        t.write(share + "/applications/x.desktop", "canary")
+    r = t.shell("cat ~/.local/share/claude/versions/1",
+                options=(*HOME, "--read", share + "/claude")).ok()
+    equal(r.out, "canary", "shown when it is asked for")
+
+
+@test
 def a_command_that_somebody_denied_is_not_shown(t):
     path = program(t, t.home + "/.local/bin/agent", "runs")
     equal(t.inside(path, options=HOME).ok().out, "runs\n")
