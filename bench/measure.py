@@ -92,16 +92,73 @@ def floor(words, value):
     print(f"* {words}, the kernel alone: {value:.4g}")
 
 
-def bwrap(program, cwd, *command):
+def bwrap(program, cwd, *command, protected=PROTECTED):
     """srt's argument list, and the isolation that it leaves out"""
     words = [program, "--new-session", "--die-with-parent", "--unshare-net",
              "--ro-bind", "/", "/", "--bind", cwd, cwd]
-    for part in PROTECTED:
+    for part in protected:
         path = f"{cwd}/{part}".rstrip("/")
         words += ["--ro-bind", path, path]
     return words + ["--dev", "/dev", "--unshare-pid", "--unshare-user",
                     "--cap-drop", "ALL", "--proc", "/proc", "--unshare-ipc",
                     "--unshare-uts", "--", *command]
+
+
+# A home after some years: keys, tokens, a browser's profile, dotfiles
+SECRET_DIRS = (".ssh", ".gnupg", ".aws", ".kube", ".docker", ".mozilla",
+               ".config/google-chrome", ".config/gcloud", ".local/share/keyrings")
+SECRET_FILES = (".netrc", ".git-credentials", ".pypirc", ".vault-token", ".pgpass")
+SECRETS = (*SECRET_FILES, ".ssh/id_ed25519", ".ssh/id_rsa", ".ssh/known_hosts",
+           ".gnupg/private-keys-v1.d/k", ".aws/credentials", ".kube/config",
+           ".docker/config.json", ".mozilla/firefox/p/logins.json",
+           ".config/google-chrome/Default/Cookies", ".config/gcloud/credentials.db",
+           ".local/share/keyrings/login.keyring")
+DOTFILES = (*(f".tool{i}rc" for i in range(20)), ".bashrc", ".profile", ".zshrc",
+            ".vimrc", ".tmux.conf", ".inputrc", ".gitconfig", ".wgetrc", ".psqlrc",
+            ".bash_history")
+NESTED = ("", "vendor/one/", "vendor/two/", "packages/three/")
+
+
+def realistic():
+    """The first row: what a user waits for, in a home that is one"""
+    home = f"{HOME}/years"
+    cwd = f"{home}/src/project"
+    for part in (*SECRETS, *DOTFILES):
+        make(f"{home}/{part}")
+    for repository in NESTED:
+        os.makedirs(f"{cwd}/{repository}", exist_ok=True)
+        subprocess.run(["git", "init", "-q", f"{cwd}/{repository}"], check=True)
+        make(f"{cwd}/{repository}src/main.c")
+    env = ["env", f"HOME={home}"]
+    variants = {
+        "cloche true": (ROUNDS, [*env, CLOCHE, "run", "--", "true"]),
+        "cloche --net none true": (ROUNDS, [*env, CLOCHE, "run", "--net", "none", "--",
+                                            "true"]),
+        "cloche --observe off true": (ROUNDS, [*env, CLOCHE, "run", "--observe", "off",
+                                               "--", "true"]),
+    }
+    if shutil.which("bwrap"):
+        words = ["--tmpfs", "/tmp"]
+        for path in SECRET_DIRS:
+            words += ["--tmpfs", f"{home}/{path}"]
+        for path in SECRET_FILES:
+            words += ["--ro-bind", "/dev/null", f"{home}/{path}"]
+        for repository in NESTED:
+            for part in (".git/hooks", ".git/config", ".git/info"):
+                words += ["--ro-bind", *[f"{cwd}/{repository}{part}"] * 2]
+        plain = bwrap("bwrap", cwd, "true", protected=())
+        at = plain.index("--dev")
+        variants["bwrap true"] = (ROUNDS, [*env, *plain[:at], *words, *plain[at:]])
+    times = measure(variants, cwd)
+    print("## A command in a home of years\n")
+    print("16 secrets, 30 dotfiles, a repository with 3 others in it. bubblewrap has the "
+          "same isolation: what cloche hides is hidden, what it protects is read-only.\n")
+    table(times, ["cloche true"])
+    if "bwrap true" in times:
+        goal("cloche true / bwrap true",
+             median(times["cloche true"]) / median(times["bwrap true"]), 0.55)
+    print("* Without an observer nothing tells whether a protected name was made, so "
+          "all of them are looked for before and after the command\n")
 
 
 def start_up():
@@ -319,6 +376,7 @@ def main():
     start = time.monotonic()
     for name in (".cache", ".config", ".local/state"):  # As every home has
         os.makedirs(os.path.join(os.environ["HOME"], name), exist_ok=True)
+    realistic()
     start_up()
     homes()
     rules()
