@@ -14,7 +14,8 @@ from tap import *
 
 
 def workflow(name, script, *tools, files=None, options=(), heavy=False, env=None,
-             note=None, root=True):
+             note=None, root=True, packages=()):
+    """@packages: of npm, installed outside for both"""
     def each(t):
         for tool in tools:
             need(tool)
@@ -24,6 +25,9 @@ def workflow(name, script, *tools, files=None, options=(), heavy=False, env=None
             for path, text in {**FILES, **(files or {})}.items():
                 t.write(f"{top}/{path}", text)
             t.outside("git", "init", "-q", "-b", "main", ".", cwd=top).ok()
+            if packages:
+                t.outside(need("npm"), "install", "--silent", "--no-audit", "--no-fund",
+                          *packages, cwd=top, timeout=1000).ok()
             shell = ("bash", "-ec", script)
             results.append(
                 t.outside(*shell, cwd=top, env=env, timeout=600)
@@ -184,6 +188,35 @@ func main() {
 }
 X
 go run .""", "go", heavy=True)
+workflow("tsx_runs_typescript", "node_modules/.bin/tsx a.ts", "npm", packages=("tsx",),
+         files={"a.ts": "const a: number = 41; console.log('ts', a + 1)"}, heavy=True)
+workflow("vite_serves_a_page", "node v.mjs", "npm", packages=("vite",), heavy=True, files={
+    "index.html": "<p>hi</p>", "v.mjs": """
+import { createServer } from 'vite'
+const s = await createServer({ logLevel: 'silent', server: { port: 0, host: '127.0.0.1' } })
+await s.listen()
+const r = await fetch(s.resolvedUrls.local[0])
+console.log((await r.text()).includes('<p>hi</p>'))
+await s.close()
+"""})
+workflow("nx_builds_a_package", """node_modules/.bin/nx run a:build --outputStyle=static \\
+  --skipNxCache | grep -x made; node_modules/.bin/nx daemon --stop >/dev/null || true""",
+         "npm", packages=("nx@20",), heavy=True, files={
+    "nx.json": "{}",
+    "package.json": '{"name":"p","version":"1.0.0","workspaces":["packages/*"]}',
+    "packages/a/package.json": '{"name":"a","version":"1.0.0","scripts":'
+                               '{"build":"echo made"}}'})
+workflow("playwright_drives_chromium", "node p.mjs", "npm", "chromium", root=False,
+         options=("--quiet",),	# Crash reports, updates: it goes on without
+         packages=("playwright-core",), heavy=True, files={"p.mjs": """
+import { chromium } from 'playwright-core'
+const b = await chromium.launch({ executablePath: '/usr/bin/chromium', args: [
+  '--no-sandbox', '--disable-component-update', '--disable-background-networking'] })
+const p = await b.newPage()
+await p.setContent('<p>hello</p>')
+console.log(await p.textContent('p'))
+await b.close()
+"""})
 for name, browser, options in (
         ("with_its_own_sandbox", "chromium",
          ("-s", '{"allowNestedUserNamespaces":true}')),
