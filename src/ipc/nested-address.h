@@ -24,8 +24,8 @@ enum { NESTED_PORTS = 2 };
  */
 struct nested_address {
 	sa_family_t family;
-	char name[sizeof(NESTED_NAME)];
+	char name[sizeof(NESTED_NAME) + 1]; /* An even number, no padding */
 	uint16_t ports[NESTED_PORTS];
-} __attribute__((packed));
+};
 
 #endif /* IPC_NESTED_ADDRESS_H */
