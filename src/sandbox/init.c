@@ -37,6 +37,7 @@
 enum {
 	CHILDREN_ROOM = 4096,	/* What is listed at once */
 	JOB_NAME_MAX = 64,	/* Bytes of a background job's name */
+	JOBS_SETTLE_MS = 200,	/* So long may jobs take to end by themselves */
 };
 
 /**
@@ -72,9 +73,10 @@ static bool kill_children(const struct init *init)
 }
 
 /* The name of @pid if it is a background job of the command's: in the caller's session
- * still, which a daemon has left, and not ended already
+ * still, which a daemon has left, and not ended already. *@ret_runs: it has something
+ * to do, which may be to end.
  */
-static bool find_job(pid_t pid, char *name, size_t size)
+static bool find_job(pid_t pid, char *name, size_t size, bool *ret_runs)
 {
 	char path[64], text[256], *open_at, *close_at, *at;
 	auto_close int fd = -1;
@@ -96,29 +98,35 @@ static bool find_job(pid_t pid, char *name, size_t size)
 	(void)strtol(at, &at, 10);
 	if (strtol(at, NULL, 10) != getsid(0))
 		return false;
+	*ret_runs |= close_at[2] == 'R' || close_at[2] == 'D';
 	*close_at = '\0';
 	snprintf(name, size, "\n%.*s", JOB_NAME_MAX, open_at + 1);
 	return true;
 }
 
-/* What the command has left behind is our child now; the kernel lists that */
-static void list_jobs(const struct init *init, char *out, size_t size)
+/* What the command has left behind is our child now; the kernel lists that. Returns
+ * true if one of them runs.
+ */
+static bool list_jobs(const struct init *init, char *out, size_t size)
 {
 	char list[CHILDREN_ROOM + 1], *p = list, *end;
 	const ssize_t n = init->listed < 0 ? -1 :
 			  pread(init->listed, list, CHILDREN_ROOM, 0);
 	size_t used = 0;
+	bool runs = false;
 	pid_t pid;
 
+	*out = '\0';
 	if (n <= 0)
-		return;
+		return false;
 	list[n] = '\0';
 	while ((pid = (pid_t)strtol(p, &end, 10)) > 0 && *end == ' ' &&
 	       used + JOB_NAME_MAX + 2 < size) {
-		if (find_job(pid, out + used, size - used))
+		if (find_job(pid, out + used, size - used, &runs))
 			used += strlen(out + used);
 		p = end + 1;
 	}
+	return runs;
 }
 
 /* Every process that is left is our child, or a descendant of one */
@@ -177,8 +185,10 @@ static void tell_exited(const struct init *init, int status)
 {
 	struct sandbox_message m = { .event = SANDBOX_EXITED, .value = status };
 
-	if (!is_alone())
-		list_jobs(init, m.text, sizeof(m.text));
+	/* Helpers that end with the command, by a pipe that closes, are awake now */
+	for (int i = 0; !is_alone() && list_jobs(init, m.text, sizeof(m.text)) &&
+	     i < JOBS_SETTLE_MS; i++)
+		(void)nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	end_others(init);
 	m.read_to = init->keeps_stdin ? lseek(STDIN_FILENO, 0, SEEK_CUR) : -1;
 	send_message(init, &m);
