@@ -124,28 +124,15 @@ int ranges_parse(const char *text, size_t n, const char *name,
 	return r;
 }
 
-/* Loopback is open anyway, and the others lead nowhere */
-static const char *const harmless[] = {
-	"a loopback address", "a reserved address", "a documentation address",
-	"a relay address", "a benchmark address", "an IPv4-compatible address",
-	"a local translation address", "a discard address",
-	"a segment routing address",
-};
-
-/* A reserved address is refused, but for those listed above. Names that cannot be
- * public may lead to private addresses.
- */
+/* Names that cannot be public may lead to private addresses */
 static const char *refuse_address(const struct host *name,
 				  const struct host *address)
 {
 	const struct address_range *range = address_range_of(address);
-	size_t i = 0;
 
-	if (!range || (range->private && address_is_private_name(name)))
-		return NULL;
-	while (i < ARRAY_SIZE(harmless) && strcmp(harmless[i], range->what) != 0)
-		i++;
-	return i < ARRAY_SIZE(harmless) ? NULL : range->what;
+	return !range || (range->use & RANGE_NOWHERE) ||
+	       ((range->use & RANGE_PRIVATE) && address_is_private_name(name)) ?
+	       NULL : range->what;
 }
 
 const char *names_guard(const struct host *name, const struct host *address)

@@ -12,12 +12,10 @@
 #include "ipc/listener.h"
 
 static const struct address_range ranges[] = {
-#define REFUSED(range, what) { range, what, "resolved to " what, false },
-#define PRIVATE(range, what) { range, what, "resolved to " what, true },
+#define RANGE(range, use, what) { range, what, "resolved to " what, use },
 #define WRAPPED(range, byte, mask)
-#include "gate/address-ranges.def"
-#undef REFUSED
-#undef PRIVATE
+#include "policy/address-ranges.def"
+#undef RANGE
 #undef WRAPPED
 };
 
@@ -26,12 +24,10 @@ static const struct wrapper {
 	unsigned int byte;
 	uint8_t mask;
 } wrappers[] = {
-#define REFUSED(range, what)
-#define PRIVATE(range, what)
+#define RANGE(range, use, what)
 #define WRAPPED(range, byte, mask) { range, byte, mask },
-#include "gate/address-ranges.def"
-#undef REFUSED
-#undef PRIVATE
+#include "policy/address-ranges.def"
+#undef RANGE
 #undef WRAPPED
 };
 
@@ -100,7 +96,7 @@ static const char *check_plain(const struct policy *policy,
 			return "resolved to an address of this machine";
 	}
 	range = address_range_of(address);
-	return !range || (range->private && address_is_private_name(host))
+	return !range || ((range->use & RANGE_PRIVATE) && address_is_private_name(host))
 		       ? NULL : range->reason;
 }
 

@@ -44,11 +44,10 @@ const char *address_guard(const struct policy *policy,
  * struct address_range - A row of address-ranges.def
  * @what:	As in "a loopback address"
  * @reason:	"resolved to ", and that
- * @private:	Open to names that can't be public
  */
 struct address_range {
 	const char *range, *what, *reason;
-	bool private;
+	unsigned int use;
 };
 
 /* The first reserved range that holds @address, or NULL */

@@ -12,12 +12,10 @@
 #include "test.h"
 
 static const char *const ranges[] = {
-#define REFUSED(range, what) range,
-#define PRIVATE(range, what) range,
+#define RANGE(range, use, what) range,
 #define WRAPPED(range, byte, mask)
-#include "gate/address-ranges.def"
-#undef REFUSED
-#undef PRIVATE
+#include "policy/address-ranges.def"
+#undef RANGE
 #undef WRAPPED
 };
 

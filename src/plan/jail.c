@@ -18,35 +18,15 @@
  * they are known only when it runs.
  */
 static const struct {
-	const char *range, *why;
+	const char *range;
+	unsigned int use;
+	const char *what;
 } rows[] = {
-	{ "10.0.0.0/8",		"private networks" },
-	{ "172.16.0.0/12",		"private networks" },
-	{ "192.168.0.0/16",		"private networks" },
-	{ "100.64.0.0/10",		"private networks of providers and clusters" },
-	{ "169.254.0.0/16",		"link-local; the metadata of clouds" },
-	{ "192.0.0.0/24",		"protocols, and the metadata of a cloud" },
-	{ "198.18.0.0/15",		"networks for tests" },
-	{ "224.0.0.0/4",		"multicast: asks the whole LAN" },
-	{ "240.0.0.0/4",		"reserved, and broadcast" },
-	{ "fc00::/7",		"private networks (ULA)" },
-	{ "fe80::/10",		"link-local" },
-	{ "fec0::/10",		"private networks, of old" },
-	{ "ff00::/8",		"multicast: asks the whole LAN" },
-	{ "64:ff9b::a00:0/104",	"private networks behind NAT64" },
-	{ "64:ff9b::ac10:0/108",	"private networks behind NAT64" },
-	{ "64:ff9b::c0a8:0/112",	"private networks behind NAT64" },
-	{ "64:ff9b::6440:0/106",	"private networks behind NAT64" },
-	{ "64:ff9b::a9fe:0/112",	"link-local behind NAT64" },
-	{ "2002:a00::/24",		"private networks behind 6to4" },
-	{ "2002:ac10::/28",		"private networks behind 6to4" },
-	{ "2002:c0a8::/32",		"private networks behind 6to4" },
-	{ "2002:6440::/26",		"private networks behind 6to4" },
-	{ "2002:a9fe::/32",		"link-local behind 6to4" },
-	{ "64:ff9b:1::/48",		"local use of NAT64" },
-#define METADATA(range) { range, "the metadata of a cloud" },
-#include "policy/metadata.def"
-#undef METADATA
+#define RANGE(range, use, what) { range, use, what },
+#define WRAPPED(range, byte, mask)
+#include "policy/address-ranges.def"
+#undef RANGE
+#undef WRAPPED
 };
 
 static bool is_same(const struct host_range *a, const struct host_range *b)
@@ -157,10 +137,37 @@ static bool is_open(const struct jail *jail, const struct host_range *range)
 	return false;
 }
 
+static int block_one(struct jail *jail, const struct host_range *range,
+		     const char *what, struct err *err)
+{
+	return is_open(jail, range) ? 0 : add(jail, range, false, what, err);
+}
+
+/* The range, and for IPv4 the same behind NAT64 (64:ff9b::/96) and 6to4 (2002::/16) */
+static int block(struct jail *jail, const char *text, const char *what,
+		 struct err *err)
+{
+	struct host_range range = { 0 }, nat64, six;
+	int r = host_range_parse(text, strlen(text), &range);
+
+	if (!r)
+		r = block_one(jail, &range, what, err);
+	if (r < 0 || range.kind != HOST_IPV4)
+		return r;
+	nat64 = six = (struct host_range){ .kind = HOST_IPV6 };
+	memcpy(nat64.address, "\x00\x64\xff\x9b", 4);
+	memcpy(nat64.address + 12, range.address, 4);
+	nat64.bits = (uint8_t)(96 + range.bits);
+	memcpy(six.address, "\x20\x02", 2);
+	memcpy(six.address + 2, range.address, 4);
+	six.bits = (uint8_t)(16 + range.bits);
+	r = block_one(jail, &nat64, what, err);
+	return r < 0 ? r : block_one(jail, &six, what, err);
+}
+
 int jail_plan(const struct policy *policy, const char *resolv,
 	      struct jail *ret, struct err *err)
 {
-	struct host_range range = { 0 };
 	int r;
 
 	ret->on = net_is_jail(policy->net);
@@ -174,11 +181,8 @@ int jail_plan(const struct policy *policy, const char *resolv,
 	if (!r && ret->forward6)
 		r = add_forward(ret, JAIL_FORWARD6, err);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(rows); i++) {
-		range = (struct host_range){ 0 };
-		r = host_range_parse(rows[i].range, strlen(rows[i].range),
-				     &range);
-		if (!r && !is_open(ret, &range))
-			r = add(ret, &range, false, rows[i].why, err);
+		if (rows[i].use & RANGE_JAIL)
+			r = block(ret, rows[i].range, rows[i].what, err);
 	}
 	return r;
 }

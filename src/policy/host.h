@@ -70,6 +70,9 @@ struct host_range {
 	uint8_t address[16];
 };
 
+/* In address-ranges.def */
+enum range_use { RANGE_PRIVATE = 1, RANGE_JAIL = 2, RANGE_NOWHERE = 4 };
+
 /* "10.0.0.0/8", "10.1.2.3", "fd00::/8" or "[fd00::]/8", @n bytes. 0, or
  * -EINVAL with *@ret untouched; bits beyond the prefix must be 0.
  */

@@ -353,7 +353,7 @@ def it_is_explained(t):
                             "true").out)
     equal(plan["net"], "jail,filtered")
     check({"range": "192.168.0.0/16", "reachable": False,
-           "why": "private networks"} in plan["jail"], plan["jail"])
+           "why": "a private address"} in plan["jail"], plan["jail"])
     settings = t.write(t.home + "/.claude/settings.json", json.dumps(
         {"sandbox": {"network": {"mode": "jail"}}}))
     check(settings)
