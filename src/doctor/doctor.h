@@ -3,7 +3,7 @@
  *
  * Each probe (probes.def) runs in a child of its own and does what a run
  * would do; nothing is deduced from versions. From the answers follow the tier
- * and what it guarantees (plan/tiers.def).
+ * and what it guarantees (plan/tier.c).
  */
 
 #ifndef DOCTOR_DOCTOR_H

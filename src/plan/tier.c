@@ -6,43 +6,142 @@
 #include <errno.h>
 #include <string.h>
 
+/* Strongest first; @alone: where there is no Landlock */
 static const struct {
 	const char *name, *words, *alone;
 } tiers[TIER_COUNT] = {
-#define TIER(id, name, words, alone) [TIER_##id] = { name, words, alone },
-#include "plan/tiers.def"
+	[TIER_FULL] = {
+		"full",
+		"namespaces, mounts, an own network, Landlock, a system call filter",
+		"namespaces, mounts, an own network, a system call filter",
+	},
+	[TIER_LANDLOCK] = {
+		"landlock", "Landlock and a system call filter; no namespaces",
+	},
+	[TIER_NONE] = {
+		"none", "this machine cannot hold a boundary: nothing is run",
+	},
 };
 
 /**
  * struct row - One promise
- * @holds, @by:	In the full tier, then in the landlock tier
- * @abi:	Of Landlock, that the landlock tier takes for it
+ * @holds, @by:	In the full tier, then in the landlock tier. HOLDS: for everything;
+ *		PARTLY: but for what @by names
+ * @abi:	Of Landlock; with less the promise is MISSING in the landlock tier
+ * @alone:	@by in the full tier, where Landlock has less than @alone_abi
+ * @unwatched:	@by where there is no observer, and PARTLY; NULL: as with one
  */
 static const struct row {
 	const char *name, *promise;
 	enum holds holds[2];
 	const char *by[2];
-	int abi;
+	int abi, alone_abi;
+	const char *alone, *unwatched[2];
 } rows[GUARANTEE_COUNT] = {
-#define GUARANTEE(id, name, promise, full, full_by, landlock, landlock_by, abi) \
-	[GUARANTEE_##id] = { name, promise, { full, landlock },		\
-			     { full_by, landlock_by }, abi },
-#include "plan/tiers.def"
-};
-
-/* Other words where something is missing; by is NULL where they are the same */
-static const struct {
-	int abi;
-	const char *by;
-} alone[GUARANTEE_COUNT] = {
-#define ALONE(id, abi, by) [GUARANTEE_##id] = { abi, by },
-#include "plan/tiers.def"
-};
-
-static const char *const unwatched[GUARANTEE_COUNT][2] = {
-#define UNWATCHED(id, full_by, landlock_by) \
-	[GUARANTEE_##id] = { full_by, landlock_by },
-#include "plan/tiers.def"
+	[GUARANTEE_WRITES] = {
+		"writes", "files change only where you said",
+		{ HOLDS, HOLDS }, {
+			"read-only mounts, and Landlock behind them",
+			"Landlock; the observer sets modes, owners and times itself",
+		}, 3,
+		.alone_abi = 1, .alone = "read-only mounts",
+		.unwatched[1] = "Landlock; modes, owners and times of your files elsewhere can still be changed",
+	},
+	[GUARANTEE_HIDDEN] = {
+		"hidden", "hidden files and directories cannot be read",
+		{ HOLDS, PARTLY }, {
+			"empty mounts over them",
+			"Landlock grants their neighbours instead; that they exist can be seen",
+		}, 1,
+	},
+	[GUARANTEE_PROTECTED] = {
+		"protected", "protected files that exist stay as they are",
+		{ HOLDS, HOLDS }, {
+			"read-only mounts that cannot be renamed away",
+			"Landlock grants their neighbours instead",
+		}, 3,
+	},
+	[GUARANTEE_PLANTED] = {
+		"planted", "protected names are not newly made",
+		{ PARTLY, PARTLY }, {
+			"the observer refuses them, leftovers are moved away at the end; where it does not see, a race can win until then",
+			"the observer refuses them, leftovers are moved away at the end; where it does not see, a race can win until then",
+		}, 1,
+		.unwatched = { "they are moved away at the end",
+			       "they are moved away at the end" },
+	},
+	[GUARANTEE_NETWORK] = {
+		"network", "only the hosts you named are reached",
+		{ HOLDS, HOLDS }, {
+			"an own network namespace; the gate is the only way out",
+			"Landlock and the filter close everything; the gate is reached through $HTTPS_PROXY and $ALL_PROXY only",
+		}, 4,
+	},
+	[GUARANTEE_UNIX_SOCKETS] = {
+		"unix-sockets", "no socket of a host service is reached",
+		{ HOLDS, HOLDS }, {
+			"connect() is made by the supervisor, to sockets of the sandbox's own; abstract names have an own namespace",
+			"connect() is made by the supervisor, to sockets that were named; nothing inside can listen",
+		}, 1,
+	},
+	[GUARANTEE_SIGNALS] = {
+		"signals", "other processes cannot be signalled",
+		{ HOLDS, HOLDS }, {
+			"an own pid namespace, and Landlock behind it",
+			"Landlock",
+		}, 6,
+		.alone_abi = 6, .alone = "an own pid namespace",
+	},
+	[GUARANTEE_MEMORY] = {
+		"memory", "other processes cannot be read or traced",
+		{ HOLDS, HOLDS }, {
+			"an own pid namespace, Landlock and the filter",
+			"Landlock and the filter",
+		}, 1,
+		.alone_abi = 1, .alone = "an own pid namespace and the filter",
+	},
+	[GUARANTEE_PROCESSES] = {
+		"processes", "other processes cannot be seen",
+		{ HOLDS, MISSING }, {
+			"an own pid namespace and /proc",
+			"the host's /proc is visible, command lines included",
+		}, 1,
+	},
+	[GUARANTEE_IPC] = {
+		"ipc", "no shared memory or queue of the host is reached",
+		{ HOLDS, HOLDS }, {
+			"an own IPC namespace",
+			"the filter refuses System V and POSIX queues, memory, semaphores",
+		}, 1,
+	},
+	[GUARANTEE_PRIVILEGES] = {
+		"privileges", "nothing can gain privileges",
+		{ HOLDS, HOLDS }, {
+			"no_new_privs, no capabilities, nosuid mounts",
+			"no_new_privs, no capabilities",
+		}, 1,
+	},
+	[GUARANTEE_KERNEL] = {
+		"kernel", "rarely used kernel interfaces are closed",
+		{ HOLDS, HOLDS }, {
+			"the system call filter",
+			"the system call filter",
+		}, 1,
+	},
+	[GUARANTEE_TMP] = {
+		"tmp", "/tmp is the sandbox's own",
+		{ HOLDS, PARTLY }, {
+			"a private /tmp",
+			"the host's /tmp is closed; $TMPDIR is private",
+		}, 1,
+	},
+	[GUARANTEE_END] = {
+		"end", "nothing outlives the command",
+		{ HOLDS, HOLDS }, {
+			"the kernel ends the pid namespace",
+			"all descendants are ended, and cannot end the one who does it",
+		}, 6,
+	},
 };
 
 const char *tier_name(enum tier tier)
@@ -80,11 +179,11 @@ struct guarantee_state guarantee_in(enum guarantee guarantee, enum tier tier,
 		return state;
 	state.holds = row->holds[tier];
 	state.by = row->by[tier];
-	if (tier == TIER_FULL && ground.abi < alone[guarantee].abi)
-		state.by = alone[guarantee].by;
-	if (!ground.observer && unwatched[guarantee][tier]) {
+	if (tier == TIER_FULL && ground.abi < row->alone_abi)
+		state.by = row->alone;
+	if (!ground.observer && row->unwatched[tier]) {
 		state.holds = PARTLY;
-		state.by = unwatched[guarantee][tier];
+		state.by = row->unwatched[tier];
 	}
 	if (tier == TIER_LANDLOCK && ground.abi < row->abi) {
 		state.holds = MISSING;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan/tier.h - how strong a boundary is, and what it guarantees
  *
- * One table (tiers.def) for doctor, explain, the footer and the documents.
+ * One table (tier.c) for doctor, explain, the footer and the documents.
  */
 
 #ifndef PLAN_TIER_H
@@ -9,15 +9,14 @@
 
 #include <stdbool.h>
 
-enum tier {
-#define TIER(id, ...) TIER_##id,
-#include "plan/tiers.def"
-	TIER_COUNT,
-};
+enum tier { TIER_FULL, TIER_LANDLOCK, TIER_NONE, TIER_COUNT };
 
 enum guarantee {
-#define GUARANTEE(id, ...) GUARANTEE_##id,
-#include "plan/tiers.def"
+	GUARANTEE_WRITES, GUARANTEE_HIDDEN, GUARANTEE_PROTECTED,
+	GUARANTEE_PLANTED, GUARANTEE_NETWORK, GUARANTEE_UNIX_SOCKETS,
+	GUARANTEE_SIGNALS, GUARANTEE_MEMORY, GUARANTEE_PROCESSES,
+	GUARANTEE_IPC, GUARANTEE_PRIVILEGES, GUARANTEE_KERNEL, GUARANTEE_TMP,
+	GUARANTEE_END,
 	GUARANTEE_COUNT,
 };
 

@@ -6,7 +6,7 @@
  * RULE(..., options): the same in a sandbox of its own, with options for it
  *	id		of the probe catalogue; rows of one probe share it
  *	severity	C host code, host write, secret read, free egress; H, M, L
- *	guarantee	the promise it tests (plan/tiers.def)
+ *	guarantee	the promise it tests (plan/tier.c)
  *	when		WHEN_* (verify.h), without the prefix
  *	attempt		of src/attack, and its arguments; world_path() says
  *			what H/, P/, A/ and +x stand for
