@@ -76,8 +76,8 @@ static void home_print(struct buf *out)
 	buf_adds(out, "# Deliberately exposed\n\n"
 		 "What `--profile home` shows of the user's directories, and why. Made by\n"
 		 "`tools/gen-exposed.c` from `src/policy/home.def`; `make test` compares.\n"
-		 "`~/.config`, `~/.cache` and the like are where XDG_CONFIG_HOME and its kin\n"
-		 "say; a place that was moved counts at its default, too.\n\n"
+		 "`~/.config`, `~/.cache` and so on stand for the directories that\n"
+		 "XDG_CONFIG_HOME and similar variables name, and for the defaults.\n\n"
 		 "## Shown\n\n");
 	print_rows(out, true);
 	buf_adds(out, "\nAlso: the start directory, writable; every path that a rule allows below the\n"
@@ -90,14 +90,14 @@ static void home_print(struct buf *out)
 	print_rows(out, false);
 	buf_adds(out, "\nInside what is shown, the rows of `src/policy/hidden-paths.def` stay hidden: tokens in\n"
 		 "`~/.cache` and `~/.local/share` that are known by name.\n\n"
-		 "## What that leaves\n\n"
+		 "## What remains readable\n\n"
 		 "- The tokens of gh and glab can be read, and sent wherever the network lets the\n"
-		 "  command go. `--no-forge` (`noForge` in settings) takes them out.\n"
-		 "- Secrets that a program keeps in `~/.cache` or `~/.local/share` under a name we\n"
-		 "  do not know can be read. `--deny-read` hides them.\n"
+		 "  command go. `--no-forge` (`noForge` in settings) hides them.\n"
+		 "- Secrets that a program keeps in `~/.cache` or `~/.local/share` under a name\n"
+		 "  that cloche does not know can be read. `--deny-read` hides them.\n"
 		 "- Where the kernel has no overlays for users, the caches marked above are the\n"
-		 "  host's own: what is written there is used by later builds outside. It is said\n"
-		 "  when that happens.\n");
+		 "  host's own: what is written there is used by later builds outside. A run reports\n"
+		 "  that.\n");
 }
 
 int main(int argc, char **argv)
