@@ -35,11 +35,15 @@ static const struct {
 	[NEED_PORT] = { "port", "host-port", "network.hostPorts" },
 };
 
-/* Where a cloud hands out credentials of the machine */
-static const char *const metadata[] = {
-#define METADATA(address) address,
-#include "policy/metadata.def"
-#undef METADATA
+static const struct {
+	const char *text;
+	unsigned int use;
+} ranges[] = {
+#define RANGE(range, use, what) { range, use },
+#define WRAPPED(range, byte, mask)
+#include "policy/address-ranges.def"
+#undef RANGE
+#undef WRAPPED
 };
 
 /* Sockets of the user's own daemons that act for whoever connects */
@@ -151,8 +155,9 @@ static const char *never_host(const char *text)
 	if (host.kind == HOST_NAME)
 		return !strcmp(host.name, "metadata") ||
 		       !strcmp(host.name, "metadata.google.internal") ? why : NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(metadata); i++) {
-		if (host_range_parse(metadata[i], strlen(metadata[i]), &range) == 0 &&
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
+		if ((ranges[i].use & RANGE_METADATA) &&
+		    host_range_parse(ranges[i].text, strlen(ranges[i].text), &range) == 0 &&
 		    host_range_has(&range, &host))
 			return why;
 	}

@@ -71,7 +71,9 @@ struct host_range {
 };
 
 /* In address-ranges.def */
-enum range_use { RANGE_PRIVATE = 1, RANGE_JAIL = 2, RANGE_NOWHERE = 4 };
+enum range_use {
+	RANGE_PRIVATE = 1, RANGE_JAIL = 2, RANGE_NOWHERE = 4, RANGE_METADATA = 8,
+};
 
 /* "10.0.0.0/8", "10.1.2.3", "fd00::/8" or "[fd00::]/8", @n bytes. 0, or
  * -EINVAL with *@ret untouched; bits beyond the prefix must be 0.
