@@ -174,7 +174,7 @@ static const struct rule *find_rule(unsigned int parts, enum filter_class class,
 static enum filter_verdict verdict_of(unsigned int parts,
 				      const struct rule *rule)
 {
-	if (rule->verdict != VERDICT_TOLD)
+	if (rule->verdict != VERDICT_REPORTED)
 		return rule->verdict;
 	return parts & (OBSERVE | OBSERVE_FULL) ? VERDICT_NOTIFY
 						: VERDICT_EPERM;

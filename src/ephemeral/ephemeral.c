@@ -328,7 +328,7 @@ char *ephemeral_dir(const struct policy *policy)
 	auto_free char *name = path_id(policy->project);
 
 	return policy->dirs[DIR_STATE] ?
-	       mem_printf("%s/cloche/aside/%s", policy->dirs[DIR_STATE], name) :
+	       mem_printf("%s/cloche/staged/%s", policy->dirs[DIR_STATE], name) :
 	       NULL;
 }
 
@@ -394,7 +394,7 @@ static int match_roots(struct ephemeral *store, const struct plan *plan,
 	for (size_t i = 0; r == 0 && i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
 
-		if (m->kind != MOUNT_ASIDE)
+		if (m->kind != MOUNT_STAGED)
 			continue;
 		if (!old)
 			*vec_push(&store->roots) = mem_strdup(m->path);

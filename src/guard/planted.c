@@ -53,14 +53,14 @@ struct watch {
  * struct own - A protected name that appeared during the run and is the user's: no
  *		mount covers it until the keeper makes one
  * @dev, @ino:	What it is a name of
- * @born:	btime_of() it, in @exposed
+ * @birth:	btime_of() it, in @exposed
  * @text:	What a file held then
  */
 struct own {
 	char *path;
 	dev_t dev;
 	ino_t ino;
-	int64_t born;
+	int64_t birth;
 	struct buf text;
 };
 
@@ -341,7 +341,7 @@ static void read_own(const char *path, struct own *ret, bool *inside)
 		*inside = is_open_inside(fd);
 	ret->dev = st.st_dev;
 	ret->ino = st.st_ino;
-	ret->born = btime_of(fd);
+	ret->birth = btime_of(fd);
 	(void)fs_read_fd(fd, PLANTED_TEXT_MAX, &ret->text, NULL);
 }
 
@@ -447,7 +447,7 @@ int planted_fd(const struct planted *b)
 	return b->inotify;
 }
 
-int planted_held(const struct planted *b)
+int planted_journal_fd(const struct planted *b)
 {
 	return b->held;
 }
@@ -614,7 +614,7 @@ void planted_covered(struct planted *b, const char *path)
 	/* Of two saves the first may be covered after the second: by then the command
 	 * may have written, and what the file held before that counts
 	 */
-	if (e && now.born && e->born == now.born && e->ino == now.ino &&
+	if (e && now.birth && e->birth == now.birth && e->ino == now.ino &&
 	    e->dev == now.dev) {
 		inside = false;
 	} else if (e) {	/* The user has saved it once more */
@@ -655,7 +655,7 @@ bool planted_covers(const struct planted *b, const char *path)
 	return journal_root(&b->journal, path);
 }
 
-bool planted_is_late(const struct planted *b, const char *path)
+bool planted_is_users(const struct planted *b, const char *path)
 {
 	for (size_t i = 0; i < b->owns.len; i++) {
 		if (path_is_within(b->owns.v[i].path, path))

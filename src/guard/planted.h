@@ -63,7 +63,7 @@ void planted_free(struct planted *planted);
 /* For the loop (EPOLLIN), or -1 if there is nothing to wait for (yet) */
 int planted_fd(const struct planted *planted);
 /* The descriptor of the locked journal, or -1 */
-int planted_held(const struct planted *planted);
+int planted_journal_fd(const struct planted *planted);
 /* Check the names that have appeared; false if more are waiting */
 bool planted_dispatch(struct planted *planted);
 
@@ -71,7 +71,7 @@ bool planted_dispatch(struct planted *planted);
 bool planted_covers(const struct planted *planted, const char *path);
 
 /* True if @path, or a directory above it, appeared during the run and is the user's */
-bool planted_is_late(const struct planted *planted, const char *path);
+bool planted_is_users(const struct planted *planted, const char *path);
 
 /* True if a name of that kind has appeared since the last call */
 bool planted_has_news(struct planted *planted);

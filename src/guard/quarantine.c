@@ -97,19 +97,19 @@ static int make_entry(const char *state, const char *path, const char *run,
 }
 
 /**
- * struct upstream - The directory of what is moved
+ * struct parent - The directory of what is moved
  * @mode:	Restored at the end, or 0: the command may have removed the
  *		permissions that moving takes
  */
-struct upstream {
+struct parent {
 	int fd;
 	mode_t mode;
 };
 
-static struct upstream open_parent(const char *path, struct err *err)
+static struct parent open_parent(const char *path, struct err *err)
 {
 	auto_free char *dir = path_parent(path);
-	struct upstream p = {
+	struct parent p = {
 		sys_open_nofollow(AT_FDCWD, dir, O_PATH | O_DIRECTORY |
 				  O_CLOEXEC, 0), 0 };
 	struct stat st;
@@ -122,7 +122,7 @@ static struct upstream open_parent(const char *path, struct err *err)
 	return p;
 }
 
-static void parent_donep_(struct upstream *p)
+static void parent_donep_(struct parent *p)
 {
 	if (p->mode)
 		(void)fs_chmod(p->fd, p->mode);
@@ -180,7 +180,7 @@ int quarantine_move(const char *state, const char *path, const char *run,
 		    const char *reason, ino_t *ret_renamed,
 		    char ret_id[QUARANTINE_ID_SIZE], struct err *err)
 {
-	auto_parent struct upstream parent = open_parent(path, err);
+	auto_parent struct parent parent = open_parent(path, err);
 	auto_close int dir = -1;
 	struct stat st;
 	int r;
@@ -205,7 +205,7 @@ int quarantine_collect(const char *state, const char *path, ino_t ino,
 {
 	auto_free char *name = renamed_name(path, id);
 	auto_close int store = open_store(state, err);
-	auto_parent struct upstream parent = open_parent(path, err);
+	auto_parent struct parent parent = open_parent(path, err);
 	auto_close int dir = -1;
 	struct stat st;
 	int r;
@@ -225,7 +225,7 @@ int quarantine_collect(const char *state, const char *path, ino_t ino,
  */
 static int drop_plant(const char *path, struct err *err)
 {
-	auto_parent struct upstream parent = open_parent(path, err);
+	auto_parent struct parent parent = open_parent(path, err);
 	char id[QUARANTINE_ID_SIZE];
 	auto_free char *name = NULL;
 
@@ -273,7 +273,7 @@ static char *read_meta(int dir, bool *copy, struct err *err)
 int quarantine_restore(const char *state, const char *id, struct err *err)
 {
 	auto_close int store = -1, dir = -1;
-	auto_parent struct upstream parent = { -1, 0 };
+	auto_parent struct parent parent = { -1, 0 };
 	auto_free char *path = NULL, *kept = path_join(state, "quarantine");
 	auto_free char *name = NULL;
 	auto_buf struct buf text = { 0 };

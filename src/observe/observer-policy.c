@@ -53,7 +53,7 @@ enum {
  * @plan:	How they were made; or what Landlock grants instead
  * @since:	When the run began: older repositories are existing ones
  * @plain:	For the quick answer
- * @store:	Where changes are kept aside, or NULL
+ * @store:	Where changes are staged, or NULL
  * @noted, @nnoted: What was written that a later command runs, in words
  * @locks, @nlocks: Locks of git's settings that were made for the command: open, so that
  *		their inode numbers are not used again
@@ -94,7 +94,7 @@ void observer_rules_spare(struct view *view, const struct timespec *since,
 	for (size_t i = 0; i < r->len; i++) {
 		if (r->v[i].found && r->v[i].list == PATH_DENY_WRITE &&
 		    btime_is_after(r->v[i].path, since) &&
-		    !(planted && planted_is_late(planted, r->v[i].path)))
+		    !(planted && planted_is_users(planted, r->v[i].path)))
 			free(r->v[i].path);
 		else
 			r->v[kept++] = r->v[i];
@@ -497,7 +497,7 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 	/* What we make is made on the host, whatever was promised */
 	if (op == OBSERVER_WRITE && v.allowed && o->plan->ephemeral &&
 	    needs_emulation(o, path, false))
-		v = (struct verdict){ false, NULL, "not writable when the run began, so --ephemeral cannot keep it aside", true };
+		v = (struct verdict){ false, NULL, "not writable when the run began, so --ephemeral cannot stage it", true };
 	/* Not the host's file of that name, which is hidden: the sandbox's */
 	if (op == OBSERVER_READ && !v.allowed)
 		v.allowed = view_place(o->view, path) == VIEW_PRIVATE;

@@ -335,8 +335,8 @@ static struct plan_mount *push_root(struct walk *w,
 	if (!w->plan->ephemeral)
 		return push_mount(w, MOUNT_BIND_RW, at, rule, "writable");
 	for (size_t i = 0; i < w->plan->mounts.len; i++)
-		number += w->plan->mounts.v[i].kind == MOUNT_ASIDE;
-	m = push_mount(w, MOUNT_ASIDE, at, rule, "changes are kept aside");
+		number += w->plan->mounts.v[i].kind == MOUNT_STAGED;
+	m = push_mount(w, MOUNT_STAGED, at, rule, "changes are staged");
 	m->mask = number;
 	return m;
 }

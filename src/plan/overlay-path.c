@@ -27,7 +27,7 @@ static const struct plan_mount *layer_of(const struct plan *plan,
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
 
-		if (m->kind == MOUNT_ASIDE && path_is_below(m->path, path))
+		if (m->kind == MOUNT_STAGED && path_is_below(m->path, path))
 			layer = m;
 	}
 	return layer;

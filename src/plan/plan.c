@@ -554,7 +554,7 @@ const char *mount_kind_name(enum mount_kind kind)
 		[MOUNT_SPARE] = "write, spare",
 		[MOUNT_MADE] = "replace",
 		[MOUNT_REDACTED] = "redact",
-		[MOUNT_ASIDE] = "write aside",
+		[MOUNT_STAGED] = "write staged",
 	};
 
 	return names[kind];

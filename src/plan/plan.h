@@ -35,7 +35,7 @@ enum mount_kind {
 	MOUNT_SPARE,		/* As MOUNT_BIND_RW, where there is no layer */
 	MOUNT_MADE,		/* A file of our own, read-only */
 	MOUNT_REDACTED,		/* The same in the place of one that is hidden */
-	MOUNT_ASIDE,		/* A writable root whose changes are staged */
+	MOUNT_STAGED,		/* A writable root whose changes are staged */
 };
 
 /**
@@ -145,7 +145,7 @@ struct machine {
  * @grants, @carved: In the landlock tier, instead of mounts
  * @weak_proc:	Do with the host's /proc, read-only, where a new one is refused
  * @root_writable: A rule says so, or file system rules are off
- * @ephemeral:	Writable roots are MOUNT_ASIDE; their @mask counts from 0
+ * @ephemeral:	Writable roots are MOUNT_STAGED; their @mask counts from 0
  * @tmp:	What /tmp is
  * @env:	"NAME=VALUE" for the command, NULL at the end
  * @argv:	The command, NULL at the end

@@ -4,8 +4,8 @@
  *
  * Theory of operation: a writer compares the inode behind its descriptor with
  * the one behind the name before each write, so it follows a rotation by
- * somebody else. If the rotation falls between the two, the record lands in
- * the file that was just put aside: still read, still whole. Rotation and
+ * another process. If the rotation falls between the two, the record lands in
+ * the file that was just rotated, which is still complete and read. Rotation and
  * clearing take an exclusive lock; the one that finds it taken leaves the
  * rotation to the holder and appends. Readers take it shared, so files keep
  * their names while they are read. The lock's time of modification is that of
@@ -131,7 +131,7 @@ static bool is_older(const struct stat *st, time_t seconds)
 	return st->st_mtime < time(NULL) - seconds;
 }
 
-/* The newest file, of @size bytes, is to be put aside before @more are added */
+/* The newest file, of @size bytes, is to be rotated before @more are added */
 static bool is_due(const struct violation_store *store, off_t size, size_t more)
 {
 	struct stat lock;
@@ -153,7 +153,7 @@ static void remove_old(const struct violation_store *store)
 	}
 }
 
-/* Put the newest file aside if that is still due; at most one process does it */
+/* Rotate the newest file if that is still due; at most one process does it */
 static void rotate(struct violation_store *store, size_t more)
 {
 	struct stat st;

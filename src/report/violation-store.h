@@ -6,8 +6,8 @@
  * are whole. Writers take no lock: a stopped process must not stop others.
  *
  * Of each file at most VIOLATION_STORE_READ_MAX bytes are read, the last ones. No record
- * is older than VIOLATION_STORE_DAYS after a record was appended: the newest file is put
- * aside when the last rotation was a quarter of that ago, and a file that was not written
+ * is older than VIOLATION_STORE_DAYS after a record was appended: the newest file is
+ * rotated when the last rotation was a quarter of that ago, and a file that was not written
  * for the other three is removed then.
  */
 
@@ -24,8 +24,8 @@ struct run_record;
 struct violation;
 
 enum {
-	VIOLATION_STORE_FILE_MAX = 8 << 20,	/* Bytes before a file is put aside */
-	VIOLATION_STORE_FILES = 4,		/* The newest and the ones put aside */
+	VIOLATION_STORE_FILE_MAX = 8 << 20,	/* Bytes before a file is rotated */
+	VIOLATION_STORE_FILES = 4,		/* The newest and the rotated ones */
 	VIOLATION_STORE_READ_MAX = 64 << 20,	/* Bytes of a file that is larger than ours */
 	VIOLATION_STORE_DAYS = 90,
 };

@@ -162,7 +162,7 @@ static void add_plan(struct keeper_list *list, const struct plan *plan)
 static void close_mount(struct keeper_list *list, const struct view *view,
 			enum mount_kind kind, const char *path, bool is_dir)
 {
-	if (kind != MOUNT_BIND_RW && kind != MOUNT_ASIDE && kind != MOUNT_PIN &&
+	if (kind != MOUNT_BIND_RW && kind != MOUNT_STAGED && kind != MOUNT_PIN &&
 	    kind != MOUNT_SHOW && kind != MOUNT_BIND_RO)
 		return;
 	if (!view_verdict(view, VIEW_READ, path).allowed)
@@ -206,7 +206,7 @@ static void add_edit(struct keeper_list *list, const struct plan *first,
 
 		close_mount(list, plan->view, m->kind, m->path, m->is_dir);
 		if (m->kind == MOUNT_PIN || m->kind == MOUNT_BIND_RW ||
-		    m->kind == MOUNT_ASIDE)
+		    m->kind == MOUNT_STAGED)
 			add(list, MOUNT_BIND_RW, m->path, m->is_dir);
 	}
 	for (size_t i = 0; i < known; i++) {
@@ -218,7 +218,7 @@ static void add_edit(struct keeper_list *list, const struct plan *first,
 		const struct plan_mount *m = &plan->mounts.v[i];
 
 		if (m->kind == MOUNT_SHOW || m->kind == MOUNT_BIND_RW ||
-		    m->kind == MOUNT_ASIDE)
+		    m->kind == MOUNT_STAGED)
 			add(list, MOUNT_SHOW, m->path, m->is_dir);
 	}
 	add_plan(list, plan);
@@ -302,7 +302,7 @@ static void spare_new(struct plan *plan, const struct timespec *since,
 		struct plan_mount *m = &plan->mounts.v[i];
 
 		if (m->kind == MOUNT_BIND_RO && btime_is_after(m->path, since) &&
-		    !(planted && planted_is_late(planted, m->path)))
+		    !(planted && planted_is_users(planted, m->path)))
 			free(m->path);
 		else
 			plan->mounts.v[n++] = *m;

@@ -116,7 +116,7 @@ static void close_later(const struct monitor *w)
 
 	if (w->planted) {
 		sandbox_close_later(cage, planted_fd(w->planted));
-		sandbox_close_later(cage, planted_held(w->planted));
+		sandbox_close_later(cage, planted_journal_fd(w->planted));
 	}
 	if (w->live)
 		sandbox_close_later(cage, settings_watch_fd(w->live));

@@ -293,7 +293,7 @@ static int start_sandbox(struct run *run)
 	const bool jail = plan->net == NET_JAIL;
 	struct sandbox_request request = {
 		.plan = plan, .tmp_path = run->tmp.path,
-		.aside = run->changes.dir, .mask = run->mask,
+		.staged = run->changes.dir, .mask = run->mask,
 		.jail = { jail ? run->jail.user : -1, jail ? run->jail.net : -1 },
 	};
 

@@ -38,7 +38,7 @@ enum filter_verdict {
 	VERDICT_NOTIFY,
 	VERDICT_KILL,	/* The whole process, by SIGSYS */
 	VERDICT_COUNT,
-	VERDICT_TOLD,	/* EPERM, from a listener where one observes */
+	VERDICT_REPORTED,	/* EPERM, from a listener where one observes */
 };
 
 /**

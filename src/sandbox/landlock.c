@@ -155,7 +155,7 @@ static int allow_grants(int ruleset, const struct plan *plan,
 static bool is_root(const struct plan_mount *m)
 {
 	return m->kind == MOUNT_BIND_RW || m->kind == MOUNT_PRIVATE ||
-	       m->kind == MOUNT_LAYER || m->kind == MOUNT_ASIDE;
+	       m->kind == MOUNT_LAYER || m->kind == MOUNT_STAGED;
 }
 
 /* True if nothing may be read at @m, and its directory is the host's alone: what a

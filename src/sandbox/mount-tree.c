@@ -267,7 +267,7 @@ static int make_staged(const struct sandbox_request *request,
 	auto_close int lower = open_planned(m, err);
 
 	return lower < 0 ? lower
-			 : tmpfs_staged(request->aside, m->mask, lower, err);
+			 : tmpfs_staged(request->staged, m->mask, lower, err);
 }
 
 /* Writable roots, carve-outs, layers and staged roots, from the tree as the host
@@ -290,7 +290,7 @@ static int take_trees(const struct sandbox_request *request,
 			continue;
 		if (m->kind == MOUNT_LAYER)
 			r = make_layer(plan, i, tmpfs, trees, err);
-		else if (m->kind == MOUNT_ASIDE)
+		else if (m->kind == MOUNT_STAGED)
 			r = trees->v[i] = make_staged(request, m, err);
 		else if (m->pristine && !root_clone_has(clone, m))
 			r = trees->v[i] = clone_planned(m, err);

@@ -38,7 +38,7 @@
 #include "ipc/listener.h"
 
 enum {
-	LOOPBACK_INDEX = 1,	/* `lo` is born first in each namespace */
+	LOOPBACK_INDEX = 1,	/* `lo` is made first in each namespace */
 	BACKLOG = 4096,
 };
 

@@ -102,7 +102,7 @@ struct sandbox_kind {
  * struct sandbox_request - What the plan does not know
  * @plan:	What to do
  * @tmp_path:	The directory kept as /tmp, or NULL
- * @aside:	Where changes are kept (--ephemeral), or NULL
+ * @staged:	Where changes are staged (--ephemeral), or NULL
  * @stdio:	Descriptors that become 0, 1 and 2; -1 is closed
  * @stdin_path:	Where @stdio[0] is opened again (reopen.c), or NULL
  * @jail:	See struct sandbox_kind
@@ -112,7 +112,7 @@ struct sandbox_kind {
  */
 struct sandbox_request {
 	const struct plan *plan;
-	const char *tmp_path, *aside;
+	const char *tmp_path, *staged;
 	int stdio[3];
 	const char *stdin_path;
 	int jail[2];

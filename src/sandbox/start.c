@@ -218,7 +218,7 @@ static const struct sandbox_request *pack(struct sandbox *sandbox,
 		return NULL;
 	copy->plan = plan_pack(plan, &sandbox->memory);
 	copy->tmp_path = arena_strdup(&sandbox->memory, request->tmp_path);
-	copy->aside = arena_strdup(&sandbox->memory, request->aside);
+	copy->staged = arena_strdup(&sandbox->memory, request->staged);
 	copy->stdin_path = arena_strdup(&sandbox->memory, request->stdin_path);
 	return sandbox->memory.full ? NULL : copy;
 }

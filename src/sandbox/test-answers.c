@@ -126,11 +126,11 @@ uint32_t answer_class(const struct seccomp_config *config,
 		return SECCOMP_RET_ALLOW;
 	case CLASS_EPERM:
 		return ERRNO(EPERM);
-	case CLASS_TOLD:
+	case CLASS_REPORTED:
 		return told(config);
 	case CLASS_NEST_EPERM:
 		return refuse_if(!nested, EPERM);
-	case CLASS_NEST_TOLD:
+	case CLASS_NEST_REPORTED:
 		return told_if(config, !nested);
 	case CLASS_NEST_ENOSYS:
 		return refuse_if(!nested, ENOSYS);

@@ -222,7 +222,7 @@ enum view_place {
 	VIEW_HOST,		/* The host's, if it may be read at all */
 	VIEW_TMP,		/* The sandbox's own /tmp */
 	VIEW_PRIVATE,		/* The sandbox's own home, empty at first */
-	VIEW_LAYER,		/* The host's; what is written is kept aside */
+	VIEW_LAYER,		/* The host's; what is written is staged */
 };
 
 enum view_place view_place(const struct view *view, const char *path);

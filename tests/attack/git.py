@@ -209,7 +209,7 @@ def harmless_settings_of_the_users_repository_can_be_changed(t):
                  "echo x >> .git/config"):
         r = t.shell(line + "; rm -f .git/config.lock l .git/x", cwd=top)
         equal(t.read(top + "/.git/config"), before, line, repr(r))
-    # Nor with changes that are kept aside
+    # Nor with changes that are staged
     t.shell("git config user.email d@example.org", cwd=top,
             options=("--ephemeral",))
     equal(t.read(top + "/.git/config"), before)

@@ -168,7 +168,7 @@ def applied_it_is_as_if_it_had_been_written(t):
     equal(os.readlink(t.dir + "/link"), "added")
     equal(inside["added"][1], 0o755)
     equal(diff(t), [])
-    check(not os.path.exists(t.home + "/.local/state/cloche/aside"), "left")
+    check(not os.path.exists(t.home + "/.local/state/cloche/staged"), "left")
 
 
 @test
@@ -271,8 +271,8 @@ def what_cannot_be_shown_can_be_discarded(t):
         t.run("discard", timeout=120).ok()
         equal(diff(t), [])
         equal(os.listdir(t.dir), [])
-        equal(tree(os.path.join(t.home, ".local/state/cloche/aside"))
-              if os.path.exists(t.home + "/.local/state/cloche/aside")
+        equal(tree(os.path.join(t.home, ".local/state/cloche/staged"))
+              if os.path.exists(t.home + "/.local/state/cloche/staged")
               else {}, {})
 
 
@@ -320,7 +320,7 @@ def the_next_run_goes_on_from_there(t):
 def a_run_that_changes_nothing_keeps_nothing(t):
     r = t.shell("true", options=EPHEMERAL).ok()
     equal(r.err, "")
-    check(not os.path.exists(t.home + "/.local/state/cloche/aside"), "left")
+    check(not os.path.exists(t.home + "/.local/state/cloche/staged"), "left")
 
 
 @test
@@ -474,7 +474,7 @@ def the_run_is_over_though_somebody_has_a_copy_of_its_lock(t):
     p = t.start("run", *EPHEMERAL, "--", "sh", "-c", "echo x > f; echo up; read x")
     equal(p.stdout.readline(), b"up\n")
     held = [int(fd) for fd in os.listdir(f"/proc/{p.pid}/fd")
-            if "/cloche/aside/" in os.readlink(f"/proc/{p.pid}/fd/{fd}")]
+            if "/cloche/staged/" in os.readlink(f"/proc/{p.pid}/fd/{fd}")]
     equal(len(held), 1)
     copy = ctypes.CDLL(None).syscall(PIDFD_GETFD, os.pidfd_open(p.pid), held[0], 0)
     check(copy >= 0)

@@ -201,12 +201,12 @@ for name in ("HEAD", "hooks/pre-commit", "config"):
 
 
 @test
-def what_is_kept_aside_is_not_made(t):
+def what_is_staged_is_not_made(t):
     script = "echo x > ~/new; echo x > inside; mkdir ~/out-d"
     r = t.shell(script, options=("--ephemeral", *allows("~/new", "~/out-*")))
     for name in ("new", "out-d", "project/inside"):
         check(not t.exists(f"{t.home}/{name}"), name)
-    contains(r.err, "--ephemeral cannot keep it aside")
+    contains(r.err, "--ephemeral cannot stage it")
     t.run("discard").ok()
     # An edit opens what an overlay cannot cover any more
     log = t.root + "/events"
@@ -217,7 +217,7 @@ def what_is_kept_aside_is_not_made(t):
                 f"sleep 0.05; done; touch -c {old}")
     wait_until(lambda: os.path.exists(log) and t.read(log), "a refusal")
     t.run("policy", "allow", "write", t.away).ok()
-    wait_until(lambda: os.path.exists(log) and "cannot keep it" in t.read(log),
+    wait_until(lambda: os.path.exists(log) and "cannot stage it" in t.read(log),
                "the edit")
     t.write(t.home + "/end")	# An overlay may not show it
     p.communicate()
