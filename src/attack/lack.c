@@ -4,11 +4,9 @@
 #include "attack/lack.h"
 
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/keyctl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,75 +16,55 @@
 #include "base/own.h"
 #include "base/sys.h"
 
-enum { CALL_INSNS = 6 };
-
-/* The call fails if (argument & mask) == value; a mask of 0 means always */
-static const struct call {
+static const struct {
 	const char *what;
-	uint32_t number, argument, mask, value, error;
+	struct sys_refusal refusal;
 } calls[] = {
 	/* As Docker's profile does it */
-	{ "userns", SYS_clone, 0, CLONE_NEWUSER, CLONE_NEWUSER, EPERM },
-	{ "userns", SYS_unshare, 0, CLONE_NEWUSER, CLONE_NEWUSER, EPERM },
-	{ "userns", SYS_clone3, 0, 0, 0, ENOSYS },
-	{ "landlock", SYS_landlock_create_ruleset, 0, 0, 0, ENOSYS },
-	{ "landlock", SYS_landlock_add_rule, 0, 0, 0, ENOSYS },
-	{ "landlock", SYS_landlock_restrict_self, 0, 0, 0, ENOSYS },
-	{ "mounts", SYS_open_tree, 0, 0, 0, ENOSYS },
-	{ "mounts", SYS_move_mount, 0, 0, 0, ENOSYS },
-	{ "mounts", SYS_fsopen, 0, 0, 0, ENOSYS },
-	{ "mounts", SYS_fsconfig, 0, 0, 0, ENOSYS },
-	{ "mounts", SYS_fsmount, 0, 0, 0, ENOSYS },
-	{ "mounts", SYS_mount_setattr, 0, 0, 0, ENOSYS },
-	{ "openat2", SYS_openat2, 0, 0, 0, ENOSYS },
-	{ "close_range", SYS_close_range, 0, 0, 0, ENOSYS },
-	{ "notify", SYS_seccomp, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER,
-	  SECCOMP_FILTER_FLAG_NEW_LISTENER, EBUSY },
-	{ "seccomp", SYS_seccomp, 0, 0, 0, ENOSYS },
+	{ "userns", { SYS_clone, 0, CLONE_NEWUSER, CLONE_NEWUSER, CLONE_NEWUSER, EPERM } },
+	{ "userns", { SYS_unshare, 0, CLONE_NEWUSER, CLONE_NEWUSER, CLONE_NEWUSER, EPERM } },
+	{ "userns", { SYS_clone3, 0, 0, 0, 0, ENOSYS } },
+	{ "landlock", { SYS_landlock_create_ruleset, 0, 0, 0, 0, ENOSYS } },
+	{ "landlock", { SYS_landlock_add_rule, 0, 0, 0, 0, ENOSYS } },
+	{ "landlock", { SYS_landlock_restrict_self, 0, 0, 0, 0, ENOSYS } },
+	{ "mounts", { SYS_open_tree, 0, 0, 0, 0, ENOSYS } },
+	{ "mounts", { SYS_move_mount, 0, 0, 0, 0, ENOSYS } },
+	{ "mounts", { SYS_fsopen, 0, 0, 0, 0, ENOSYS } },
+	{ "mounts", { SYS_fsconfig, 0, 0, 0, 0, ENOSYS } },
+	{ "mounts", { SYS_fsmount, 0, 0, 0, 0, ENOSYS } },
+	{ "mounts", { SYS_mount_setattr, 0, 0, 0, 0, ENOSYS } },
+	{ "openat2", { SYS_openat2, 0, 0, 0, 0, ENOSYS } },
+	{ "close_range", { SYS_close_range, 0, 0, 0, 0, ENOSYS } },
+	{ "notify", { SYS_seccomp, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER, SECCOMP_FILTER_FLAG_NEW_LISTENER, SECCOMP_FILTER_FLAG_NEW_LISTENER, EBUSY } },
+	{ "seccomp", { SYS_seccomp, 0, 0, 0, 0, ENOSYS } },
 
 	/* What Docker's profile refuses beside namespaces */
-	{ "docker", SYS_clone, 0, CLONE_NEWUSER, CLONE_NEWUSER, EPERM },
-	{ "docker", SYS_unshare, 0, 0, 0, EPERM },
-	{ "docker", SYS_clone3, 0, 0, 0, ENOSYS },
-	{ "docker", SYS_mount, 0, 0, 0, EPERM },
-	{ "docker", SYS_umount2, 0, 0, 0, EPERM },
-	{ "docker", SYS_open_tree, 0, 0, 0, EPERM },
-	{ "docker", SYS_move_mount, 0, 0, 0, EPERM },
-	{ "docker", SYS_fsopen, 0, 0, 0, EPERM },
-	{ "docker", SYS_setns, 0, 0, 0, EPERM },
-	{ "docker", SYS_keyctl, 0, 0, 0, EPERM },
-	{ "docker", SYS_add_key, 0, 0, 0, EPERM },
-	{ "docker", SYS_request_key, 0, 0, 0, EPERM },
-	{ "docker", SYS_bpf, 0, 0, 0, EPERM },
-	{ "docker", SYS_perf_event_open, 0, 0, 0, EPERM },
-	{ "docker", SYS_userfaultfd, 0, 0, 0, EPERM },
-	{ "docker", SYS_io_uring_setup, 0, 0, 0, EPERM },
-	{ "docker", SYS_open_by_handle_at, 0, 0, 0, EPERM },
-	{ "quota", SYS_keyctl, 0, UINT32_MAX, KEYCTL_JOIN_SESSION_KEYRING, EDQUOT },
+	{ "docker", { SYS_clone, 0, CLONE_NEWUSER, CLONE_NEWUSER, CLONE_NEWUSER, EPERM } },
+	{ "docker", { SYS_unshare, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_clone3, 0, 0, 0, 0, ENOSYS } },
+	{ "docker", { SYS_mount, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_umount2, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_open_tree, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_move_mount, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_fsopen, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_setns, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_keyctl, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_add_key, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_request_key, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_bpf, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_perf_event_open, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_userfaultfd, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_io_uring_setup, 0, 0, 0, 0, EPERM } },
+	{ "docker", { SYS_open_by_handle_at, 0, 0, 0, 0, EPERM } },
+	{ "quota", { SYS_keyctl, 0, UINT32_MAX, KEYCTL_JOIN_SESSION_KEYRING, KEYCTL_JOIN_SESSION_KEYRING, EDQUOT } },
 
 	/* The keeper cannot enter a sandbox that runs */
-	{ "keeper", SYS_setns, 1, UINT32_MAX, CLONE_NEWUSER, EPERM },
+	{ "keeper", { SYS_setns, 1, UINT32_MAX, CLONE_NEWUSER, CLONE_NEWUSER, EPERM } },
 
 	/* As when the user watches as much as is allowed */
-	{ "watch", SYS_inotify_init1, 0, 0, 0, EMFILE },
-	{ "ipv6", SYS_socket, 0, UINT32_MAX, AF_INET6, EAFNOSUPPORT },
+	{ "watch", { SYS_inotify_init1, 0, 0, 0, 0, EMFILE } },
+	{ "ipv6", { SYS_socket, 0, UINT32_MAX, AF_INET6, AF_INET6, EAFNOSUPPORT } },
 };
-
-#define LOAD(offset) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offset))
-
-static void add_call(struct sock_filter *code, const struct call *c)
-{
-	const struct sock_filter program[CALL_INSNS] = {
-		LOAD(offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c->number, 0, 4),
-		LOAD(offsetof(struct seccomp_data, args) + 8 * c->argument),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, c->mask),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c->value, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | c->error),
-	};
-
-	memcpy(code, program, sizeof(program));
-}
 
 static bool is_named(const char *list, const char *what)
 {
@@ -102,19 +80,15 @@ static bool is_named(const char *list, const char *what)
 
 int lack_of(const char *what)
 {
-	struct sock_filter code[ARRAY_SIZE(calls) * CALL_INSNS + 1];
-	struct sock_fprog prog = { .filter = code };
+	struct sys_refusal named[ARRAY_SIZE(calls)];
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
 		if (is_named(what, calls[i].what))
-			add_call(code + CALL_INSNS * n++, &calls[i]);
+			named[n++] = calls[i].refusal;
 	}
-	code[CALL_INSNS * n] = (struct sock_filter)
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	prog.len = (unsigned short)(CALL_INSNS * n + 1);
 	if (n && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-		  sys_seccomp(SECCOMP_SET_MODE_FILTER, 0, &prog) < 0))
+		  sys_refuse(named, n) < 0))
 		return -errno;
 	return (int)n;
 }

@@ -7,10 +7,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/mount.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -78,6 +81,43 @@ const char *sys_inotify_why(int error)
 int sys_seccomp(unsigned int op, unsigned int flags, const void *args)
 {
 	return (int)syscall(SYS_seccomp, op, flags, args);
+}
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "sys_refuse() reads the low half of an argument first");
+
+int sys_refuse(const struct sys_refusal *v, size_t n)
+{
+	enum { LENGTH = 7 };
+	struct sock_filter code[SYS_REFUSALS_MAX * LENGTH + 1];
+	const struct sock_fprog prog = {
+		.len = (unsigned short)(n * LENGTH + 1), .filter = code,
+	};
+
+	if (n > SYS_REFUSALS_MAX) {
+		errno = E2BIG;
+		return -1;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct sock_filter row[LENGTH] = {
+			BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+				 offsetof(struct seccomp_data, nr)),
+			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v[i].call, 0, 5),
+			BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)
+				 (offsetof(struct seccomp_data, args) +
+				  8 * v[i].argument)),
+			BPF_STMT(BPF_ALU | BPF_AND | BPF_K, v[i].bits),
+			BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, v[i].least, 0, 2),
+			BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, v[i].most, 1, 0),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO |
+						  (uint32_t)v[i].error),
+		};
+
+		memcpy(code + i * LENGTH, row, sizeof(row));
+	}
+	code[n * LENGTH] = (struct sock_filter)
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	return sys_seccomp(SECCOMP_SET_MODE_FILTER, 0, &prog);
 }
 
 int sys_notif_send(int listener, struct seccomp_notif_resp *resp)

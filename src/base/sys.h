@@ -70,6 +70,22 @@ int sys_mount_setattr(int dirfd, const char *path, unsigned int flags,
 /* Why inotify failed with @error, as a message: it has limits of its own */
 const char *sys_inotify_why(int error);
 int sys_seccomp(unsigned int op, unsigned int flags, const void *args);
+
+enum { SYS_REFUSALS_MAX = 64 };	/* In one program */
+
+/**
+ * struct sys_refusal - A system call that fails for some values of an argument
+ * @argument:	Which one: its low 32 bits, as the kernel reads it
+ * @bits:	Of these bits of it; 0: always, where @least is 0
+ * @least, @most: It is refused if they are between these, unsigned
+ */
+struct sys_refusal {
+	uint32_t call, argument, bits, least, most;
+	int error;
+};
+
+/* Load a seccomp program that refuses these and allows all else. 0, or -1 with errno. */
+int sys_refuse(const struct sys_refusal *rows, size_t n);
 /* Answer a notification. 0, also if the tracee has been killed; or -errno. After
  * a signal it is sent again, or the tracee would wait for ever.
  */

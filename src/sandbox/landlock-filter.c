@@ -19,8 +19,8 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/sys.h"
 #include "plan/plan.h"
-#include "sandbox/seccomp.h"
 #include "sandbox/stages.h"
 
 #define SHARED(call, argument, least, most) \
@@ -30,7 +30,7 @@
 #define NETWORK(call, argument, bits, error) \
 	{ SYS_##call, argument, bits, (bits) != 0, UINT32_MAX, error }
 
-static const struct seccomp_refusal shared[] = {
+static const struct sys_refusal shared[] = {
 	/* System V and POSIX IPC: the host's objects have no path to grant */
 	SHARED(shmget, 0, 0, UINT32_MAX),
 	SHARED(shmat, 0, 0, UINT32_MAX),
@@ -72,7 +72,7 @@ static const struct seccomp_refusal shared[] = {
 	SHARED(ioctl, 1, FS_IOC_ENABLE_VERITY, FS_IOC_ENABLE_VERITY),
 };
 
-static const struct seccomp_refusal network[] = {
+static const struct sys_refusal network[] = {
 	/* Landlock watches connect() and bind(). A connection can be opened by sending,
 	 * too, and without bind() listen() takes any free port of every address. The
 	 * errors are those of a kernel that has fast open switched off, and of bind().
@@ -85,9 +85,9 @@ static const struct seccomp_refusal network[] = {
 
 int stage_unconnected(struct err *err)
 {
-	static const struct seccomp_refusal row = NETWORK(connect, 0, 0, EACCES);
+	static const struct sys_refusal row = NETWORK(connect, 0, 0, EACCES);
 
-	if (seccomp_refuse(&row, 1) < 0)
+	if (sys_refuse(&row, 1) < 0)
 		return fail_errno(err, "cannot refuse connect()");
 	return 0;
 }
@@ -95,9 +95,9 @@ int stage_unconnected(struct err *err)
 /* Foreign machines' calls end the process already, by the main filter */
 int stage_shared(const struct plan *plan, struct err *err)
 {
-	if (seccomp_refuse(shared, ARRAY_SIZE(shared)) < 0 ||
+	if (sys_refuse(shared, ARRAY_SIZE(shared)) < 0 ||
 	    (plan->net != NET_HOST &&
-	     seccomp_refuse(network, ARRAY_SIZE(network)) < 0))
+	     sys_refuse(network, ARRAY_SIZE(network)) < 0))
 		return fail_errno(err, "cannot load the landlock tier's filter");
 	return 0;
 }

@@ -149,44 +149,6 @@ int seccomp_install(const struct seccomp_config *config, int *ret_listener,
 	return 0;
 }
 
-enum { REFUSAL_LENGTH = 7 };
-
-/* The low half of an argument */
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define ARGUMENT(n)	(offsetof(struct seccomp_data, args) + 8 * (n))
-#else
-#error "which half of an argument is the low one?"
-#endif
-
-int seccomp_refuse(const struct seccomp_refusal *v, size_t n)
-{
-	auto_free struct sock_filter *code =
-		mem_zalloc((n * REFUSAL_LENGTH + 1) * sizeof(*code));
-	const struct sock_fprog prog = {
-		.len = (unsigned short)(n * REFUSAL_LENGTH + 1), .filter = code,
-	};
-
-	for (size_t i = 0; i < n; i++) {
-		const struct sock_filter row[REFUSAL_LENGTH] = {
-			BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-				 offsetof(struct seccomp_data, nr)),
-			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v[i].call, 0, 5),
-			BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-				 (uint32_t)ARGUMENT(v[i].argument)),
-			BPF_STMT(BPF_ALU | BPF_AND | BPF_K, v[i].bits),
-			BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, v[i].least, 0, 2),
-			BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, v[i].most, 1, 0),
-			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO |
-						  (uint32_t)v[i].error),
-		};
-
-		memcpy(code + i * REFUSAL_LENGTH, row, sizeof(row));
-	}
-	code[n * REFUSAL_LENGTH] = (struct sock_filter)
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	return sys_seccomp(SECCOMP_SET_MODE_FILTER, 0, &prog);
-}
-
 bool seccomp_next_row(size_t *cursor, struct seccomp_row *ret)
 {
 	while (*cursor < ARRAY_SIZE(rows)) {

@@ -61,20 +61,6 @@ bool seccomp_wants_listener(const struct seccomp_config *config);
 int seccomp_install(const struct seccomp_config *config, int *ret_listener,
 		    struct err *err);
 
-/**
- * struct seccomp_refusal - A call that fails for some values of an argument
- * @argument:	Which one: its low 32 bits, as the kernel reads it
- * @bits:	Of these bits of it
- * @least, @most: It is refused if they are between these, unsigned
- */
-struct seccomp_refusal {
-	uint32_t call, argument, bits, least, most;
-	int error;
-};
-
-/* Load a program that refuses these and allows all else. 0, or -1 with errno. */
-int seccomp_refuse(const struct seccomp_refusal *rows, size_t n);
-
 enum { SECCOMP_NAME_MAX = 23, SECCOMP_REASON_MAX = 55 };
 
 /**
