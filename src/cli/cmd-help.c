@@ -23,7 +23,7 @@ static const struct {
 	{ "Daily", "run explain violations report diff apply discard" },
 	{ "Policy", "init learn policy trust secret" },
 	{ "Agents", "hook shim wrap as" },
-	{ "Machine", "doctor verify preflight status events gc firewall completion help" },
+	{ "Machine", "doctor verify preflight status top events gc firewall completion help" },
 };
 
 /* What stands first: a verb, or a verb and its word, in use */

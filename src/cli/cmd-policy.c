@@ -25,6 +25,7 @@
 #include "policy/policy.h"
 #include "policy/schema.h"
 #include "policy/settings.h"
+#include "report/run-record.h"
 #include "run/decision.h"
 #include "run/options.h"
 #include "run/policy-why.h"
@@ -595,12 +596,18 @@ int cmd_policy_show(struct call *call, struct err *err)
 {
 	auto_report struct settings_report report = { 0 };
 	auto_policy struct policy *policy = NULL;
+	char digest[POLICY_DIGEST_SIZE];
 	json_t *all;
 	int r;
 
 	r = decision_policy_report(&call->options, false, &policy, &report, err);
 	if (r < 0)
 		return r;
+	if (call_flag(call, "digest")) {
+		policy_digest(policy, digest);
+		puts(digest);
+		return 0;
+	}
 	all = policy_json(policy, &report);
 	if (call_flag(call, "json")) {
 		print_json(all, JSON_COMPACT);

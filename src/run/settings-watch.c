@@ -232,6 +232,9 @@ static bool take_event(struct settings_watch *w, const struct inotify_event *eve
 		} else if (!event->len || path_is_below(at, f->path)) {
 			watch(w, f);
 			counts = true;
+		} else if (is_link(f->path) && is_link(at)) {
+			/* It may lead through that: ..data in the directory of a ConfigMap */
+			counts = true;
 		}
 	}
 	return counts;

@@ -98,6 +98,85 @@ def a_full_disk_stops_no_run(t):
 
 
 @test
+def the_digest_of_a_policy_can_be_asked_for(t):
+    options = ["--allow", "registry.example.org"]
+    t.inside("true", options=options).ok()
+    [r] = runs(t)
+    equal(t.run("policy", "show", "--digest", *options).ok().out, r["policy"] + "\n")
+    check(t.run("policy", "show", "--digest").ok().out != r["policy"] + "\n")
+
+
+@test
+def a_directory_of_a_config_map_is_followed(t):
+    """Names are links into ..data, which is replaced by rename"""
+    tested = os.path.join(os.path.dirname(CLOCHE), "cloche-test")
+    etc = os.path.join(t.away, "etc")
+    drop = os.path.join(etc, "cloche", "policy.d")
+
+    def publish(generation, policy):
+        t.write(os.path.join(drop, f"..{generation}", "fleet.json"), json.dumps(policy))
+        os.symlink(f"..{generation}", os.path.join(drop, "..data_tmp"))
+        os.rename(os.path.join(drop, "..data_tmp"), os.path.join(drop, "..data"))
+
+    publish(1, {"filesystem": {"denyRead": [t.away + "/a"]}})
+    os.symlink("..data/fleet.json", os.path.join(drop, "fleet.json"))
+    for name in "ab":
+        t.write(os.path.join(t.away, name), name)
+    env = {"CLOCHE_ROOT_ETC": etc}
+    first = t.outside(tested, "policy", "show", "--digest", env=env).ok().out
+    p = Started(["env", f"CLOCHE_ROOT_ETC={etc}", tested, "run", "--", "sh", "-c", f"""
+        cat {t.away}/a && exit 1
+        cat {t.away}/b && echo
+        while cat {t.away}/b >/dev/null 2>&1; do sleep 0.02; done
+        echo denied"""], cwd=t.dir, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE)
+    equal(p.stdout.readline(), b"b\n")
+    publish(2, {"filesystem": {"denyRead": [t.away + "/a", t.away + "/b"]}})
+    equal(p.stdout.readline(), b"denied\n")
+    out, err = p.communicate()
+    equal(p.returncode, 0, err)
+    check(t.outside(tested, "policy", "show", "--digest", env=env).ok().out != first)
+
+
+@test
+def top_shows_what_runs(t):
+    equal(t.run("top").ok().out.split()[0], "PID")
+    check(not os.path.exists(os.path.join(t.home, ".local")))
+    p = t.start("run", "--", "sh", "-c", f"echo x > {t.away}/a; sleep 1000 & echo ready; read x",
+                stdin=subprocess.PIPE)
+    equal(p.stdout.readline(), b"ready\n")
+    wait_until(lambda: runs(t, "start"), "the line of a run that lasts")
+    wait_until(lambda: "fs-write" in lines(t), "the refusal")
+    [row] = json.loads(t.run("top", "--json").ok().out)["sandboxes"]
+    equal((row["pid"], row["tier"], row["project"], row["refusals"]), (p.pid, "full", t.dir, 1))
+    check(row["processes"] >= 4, row)		# Supervisor, process 1, sh, sleep
+    check(row["memory"] > 1 << 20 and row["age_ms"] > 0, row)
+    equal(row["connections"], 0)
+    with t.start("run", "--", "python3", "-c", """
+import socket
+s = socket.create_server(("127.0.0.1", 0))
+c = socket.create_connection(s.getsockname())
+a = s.accept()
+print("ready", flush=True)
+input()""") as other:
+        equal(other.stdout.readline(), b"ready\n")
+        wait_until(lambda: len(runs(t, "start")) == 2, "the line of the other run")
+        found = {r["pid"]: r["connections"] for r in json.loads(
+            t.run("top", "--json").ok().out)["sandboxes"]}
+        equal(found, {p.pid: 0, other.pid: 1})
+        other.stdin.close()
+    r = t.run("top").ok()
+    contains(r.out, str(p.pid))
+    contains(r.out, "sh -c ")
+    lacks(r.out, "\x1b")
+    p.stdin.close()
+    p.wait()
+    equal(json.loads(t.run("top", "--json").ok().out)["sandboxes"], [])
+    t.inside("sleep", "0.2", options=["--no-record"]).ok()
+    t.run("top", "now").ended(2)
+
+
+@test
 def secrets_of_a_command_line_are_not_recorded(t):
     for argv in (["--token", "hunter2"], ["DEPLOY_KEY=hunter2"], ["-u", "me:hunter2"],
                  ["https://me:hunter2@registry.example.org/?x=hunter2"],
