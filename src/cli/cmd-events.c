@@ -237,9 +237,15 @@ static const struct format formats[] = {
 	{ NULL, NULL },
 };
 
+/* path_parent() is for absolute paths */
+static char *directory_of(const char *path)
+{
+	return strchr(path, '/') ? path_parent(path) : mem_strdup(".");
+}
+
 static int write_prometheus(const struct export *x, struct err *err)
 {
-	auto_free char *parent = path_parent(x->output);
+	auto_free char *parent = directory_of(x->output);
 	auto_close int dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_buf struct buf text = { 0 };
 
@@ -311,7 +317,7 @@ static int open_cursor(struct export *x, const char *given, const char *state, s
 {
 	auto_free char *path = given ? mem_strdup(given) :
 			       mem_printf("%s/export-%s.json", state, x->format->name);
-	auto_free char *parent = path_parent(path), *lock = NULL;
+	auto_free char *parent = directory_of(path), *lock = NULL;
 
 	x->dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (x->dir < 0)

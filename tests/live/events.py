@@ -275,6 +275,12 @@ def counters_are_replaced_and_never_fall(t):
     equal(os.listdir(t.away), ["cloche.prom"])
     equal(os.stat(path).st_mode & 0o777, 0o644)
     contains(t.run("events", "export", "--format", "prometheus").ended(2).err, "-o FILE")
+    # Relative to where it is called
+    t.run("events", "export", "--format", "prometheus", "-o", "x.prom", "--cursor", "x.json").ok()
+    os.mkdir("sub")
+    t.run("events", "export", "--format", "prometheus", "-o", "sub/x.prom", "--cursor", "sub/x.json").ok()
+    equal(t.read("x.prom"), t.read("sub/x.prom"))
+    equal(sorted(os.listdir("sub")), ["x.json", "x.json.lock", "x.prom"])
 
 
 @test
