@@ -597,10 +597,15 @@ def the_hosts_tmp_is_shared_without_other_sessions(t):
         # Others work in /tmp as well: what they make there is not the command's
         other = threading.Thread(target=repository, args=(name,))
         other.start()
-        shell(t, f"touch {name}/go; until [ -e {name}/went ]; do sleep 0.01; done").ok()
+        shell(t, f"touch {name}/go; until [ -e {name}/went ]; "
+              f"do : > {name}/busy; done").ok()
         other.join()
         equal(t.read(name + "/.git/config"), "[core]\n")
         check(t.shell(f"ls {name}").code != 0)
+        t.write(name + "/.bashrc", "x\n")
+        for option, searched in (("--share-tmp",), False), (("--write", name), True):
+            plan = t.run("explain", "--json", *option, "--", "true").ok().out
+            equal(f"{name}/.bashrc" in plan, searched, option)
     finally:
         shutil.rmtree(name)
         shutil.rmtree(sessions)
