@@ -82,4 +82,27 @@ export class Sandbox extends EventEmitter {
   on(event: 'message', listener: (line: string, run: Run) => void): this;
 }
 
-export const version: string;
+/** False where the package only loads: another system, the first WSL, another processor */
+export function isSupportedPlatform(): boolean;
+
+export type Mode = 'disabled' | 'regular' | 'auto-allow';
+export interface Where { cwd?: string; scope?: 'user' | 'project' | 'claude' }
+export function getMode(where?: Where): Mode;
+export function setMode(mode: Mode, where?: Where): void;
+export function getExcludedCommands(where?: Where): string[];
+export function addToExcludedCommands(pattern: string, where?: Where): void;
+export function getViolations(query?: { run?: string; since?: string; kind?: string }): Violation[];
+export function removeSandboxViolationTags(text: string): string;
+export const secrets: {
+  list(): string[];
+  set(name: string, value: string): void;
+  delete(name: string): void;
+};
+export function convertToSandboxRuntimeConfig(settings: Record<string, unknown>,
+  options?: { cwd?: string; root?: string }): {
+  network: { allowedDomains: string[]; deniedDomains: string[]; [key: string]: unknown };
+  filesystem: { denyRead: string[]; allowRead: string[]; allowWrite: string[]; denyWrite: string[] };
+  [key: string]: unknown;
+};
+
+export const version: string | undefined;

@@ -4,8 +4,9 @@
 'use strict';
 
 const { EventEmitter } = require('node:events');
-const { native, program } = require('./native');
+const { native, failure, program } = require('./native');
 const { Run, ClocheError, called } = require('./run');
+const settings = require('./settings');
 
 const text = (policy) => policy == null ? null
   : typeof policy === 'string' ? policy : JSON.stringify(policy);
@@ -122,4 +123,5 @@ class Sandbox extends EventEmitter {
   }
 }
 
-module.exports = { Sandbox, Run, ClocheError, version: native.version };
+module.exports = { Sandbox, Run, ClocheError, ...settings,
+  version: failure ? undefined : native.version };

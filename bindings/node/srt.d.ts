@@ -49,6 +49,8 @@ export const SandboxManager: {
   registerCommandNetworkLists(commandId: string, lists: { allowedDomains: string[] }): void;
   unregisterCommandNetworkLists(commandId: string): void;
   cleanupAfterCommand(): void;
+  addToExcludedCommands(command: string): void;
+  removeSandboxViolationTags(text: string): string;
   waitForNetworkInitialization(): Promise<boolean>;
   getSandboxViolationStore(): SandboxViolationStore;
   annotateStderrWithSandboxFailures(command: string, stderr: string): string;
@@ -69,3 +71,4 @@ export const SandboxRuntimeConfigSchema: {
 };
 
 export function getDefaultWritePaths(): string[];
+export { convertToSandboxRuntimeConfig, removeSandboxViolationTags } from './index';

@@ -8,13 +8,14 @@
 
 'use strict';
 
-const { execFileSync } = require('node:child_process');
+const childProcess = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { isDeepStrictEqual } = require('node:util');
-const { native, program } = require('./native');
+const { native, failure, program } = require('./native');
 const { own } = require('./own');
+const settings = require('./settings');
 const { Place } = require('./srt-place');
 const { SandboxViolationStore, toViolation } = require('./srt-store');
 
@@ -61,7 +62,7 @@ function refuseUnknown(config) {
 /** cloche's own opinion of a configuration; throws with its words */
 function check(file) {
   try {
-    execFileSync(program, ['policy', 'check', file],
+    childProcess.execFileSync(program, ['policy', 'check', file],
       { __proto__: null, stdio: ['ignore', 'pipe', 'pipe'] });
   } catch (error) {
     const said = `${error.stdout ?? ''}${error.stderr ?? ''}`.trim();
@@ -218,14 +219,21 @@ function annotateStderrWithSandboxFailures(command, stderr) {
   return `${stderr}\n<sandbox_violations>\n${lines}\n</sandbox_violations>`;
 }
 
-const isSupportedPlatform = () => process.platform === 'linux' &&
-  !/Microsoft/.test(os.release());   // The first WSL; the second says microsoft
+const { isSupportedPlatform } = settings;
+let dependencies = null;   // What was found, once nothing was missing
 
 function checkDependencies() {
   if (!isSupportedPlatform())
-    return { errors: ['this platform is not supported'], warnings: [] };
+    return { errors: [failure?.message ?? 'this platform is not supported'], warnings: [] };
+  if (dependencies) return { errors: [], warnings: [...dependencies.warnings] };
+  const found = askDoctor();
+  if (!found.errors.length) dependencies = { warnings: [...found.warnings] };
+  return found;
+}
+
+function askDoctor() {
   try {
-    const said = execFileSync(program, ['doctor', '--json'],
+    const said = childProcess.execFileSync(program, ['doctor', '--json'],
       { __proto__: null, stdio: ['ignore', 'pipe', 'ignore'] });
     return judge(JSON.parse(said));
   } catch (error) {
@@ -278,7 +286,10 @@ const SandboxManager = {
   registerCommandNetworkLists,
   unregisterCommandNetworkLists,
   askCallbackDenyReason: true,
+  // What a command planted, its own cloche removed when it ended
   cleanupAfterCommand: () => state?.place.catchUp(),
+  addToExcludedCommands: (command) => settings.addToExcludedCommands(command),
+  removeSandboxViolationTags: settings.removeSandboxViolationTags,
   waitForNetworkInitialization: async () => state !== null,
   getSandboxViolationStore,
   annotateStderrWithSandboxFailures,
@@ -310,4 +321,6 @@ const SandboxManager = {
 
 module.exports = { SandboxManager, SandboxViolationStore, SandboxInitializeConflictError,
                    LinuxSandboxProfileError, SandboxRuntimeConfigSchema,
+                   convertToSandboxRuntimeConfig: settings.convertToSandboxRuntimeConfig,
+                   removeSandboxViolationTags: settings.removeSandboxViolationTags,
                    getDefaultWritePaths: defaultWritePaths };

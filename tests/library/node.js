@@ -254,3 +254,54 @@ test('what is on Object.prototype is no option', async () => {
     for (const name of Object.keys(bad)) delete Object.prototype[name];
   }
 });
+
+const cloche = require('cloche');
+
+test('modes, refusals and secrets of this machine', async () => {
+  assert.strictEqual(cloche.isSupportedPlatform(), true);
+  cloche.setMode('auto-allow', { scope: 'user' });
+  assert.strictEqual(cloche.getMode(), 'auto-allow');
+  assert.throws(() => cloche.setMode('often'), /is not one of disabled, regular, auto-allow/);
+  await new Sandbox().run('echo x >~/of-node');
+  const found = cloche.getViolations({ kind: 'write', since: '1h' });
+  assert.ok(found.some((v) => v.target.endsWith('/of-node')), JSON.stringify(found));
+  cloche.secrets.set('OF_NODE', 'value');
+  assert.ok(cloche.secrets.list().includes('OF_NODE'));
+  cloche.secrets.delete('OF_NODE');
+  assert.ok(!cloche.secrets.list().includes('OF_NODE'));
+});
+
+test('settings of Claude Code as a configuration of sandbox-runtime', () => {
+  const got = cloche.convertToSandboxRuntimeConfig({
+    permissions: { allow: ['Edit(//srv/**)', 'Edit(/out)', 'WebFetch(domain:a.example.org)', 'Bash(ls)'],
+      deny: ['Read(~/.env)', 'Edit(secret)', 'WebFetch(domain:b.example.org)'] },
+    sandbox: { network: { allowedDomains: ['c.example.org', 'a.example.org'], allowLocalBinding: true },
+      filesystem: { denyRead: ['/x'] }, ignoreViolations: { '*': ['y'] } },
+  }, { cwd: '/work', root: '/project' });
+  assert.deepStrictEqual(got, {
+    network: { allowLocalBinding: true, allowedDomains: ['c.example.org', 'a.example.org'],
+      deniedDomains: ['b.example.org'] },
+    filesystem: { denyRead: ['/x', '~/.env'], allowRead: [],
+      allowWrite: ['.', '/srv/**', '/project/out'], denyWrite: ['/work/secret'] },
+    ignoreViolations: Object.assign(Object.create(null), { '*': ['y'] }),
+  });
+  const { SandboxRuntimeConfigSchema } = require('cloche/srt');
+  assert.ok(SandboxRuntimeConfigSchema.safeParse(got).success);
+});
+
+test('tags are taken out', () => {
+  assert.strictEqual(cloche.removeSandboxViolationTags(
+    'a\n<sandbox_violations>\ndeny x\n</sandbox_violations>\nb <b>'), 'ab <b>');
+});
+
+test('on another system the package loads and says so', () => {
+  const code = `Object.defineProperty(process, 'platform', { value: 'darwin' });
+    const cloche = require('cloche'), { SandboxManager } = require('cloche/srt');
+    console.log(cloche.isSupportedPlatform(), SandboxManager.isSupportedPlatform(),
+      SandboxManager.checkDependencies().errors[0], cloche.version);
+    try { new cloche.Sandbox(); } catch (error) { console.log(error.message); }
+    try { cloche.getMode(); } catch (error) { console.log(error.message); }`;
+  const out = require('node:child_process').execFileSync(process.execPath, ['-e', code], { encoding: 'utf8' });
+  assert.strictEqual(out, 'false false cloche needs Linux, this is darwin undefined\n' +
+    'cloche needs Linux, this is darwin\n'.repeat(2));
+});

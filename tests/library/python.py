@@ -14,6 +14,7 @@ import time
 import unittest
 from pathlib import Path
 
+import cloche
 from cloche import ClocheError, Sandbox
 
 AWAY = os.environ["AWAY"]
@@ -301,6 +302,39 @@ class Runs(unittest.TestCase):
         self.assertEqual(child.stdout.read(1), b"")
         child.wait()
         child.stdout.close()
+
+
+class Machine(unittest.TestCase):
+    def test_modes_refusals_and_secrets(self):
+        self.assertTrue(cloche.is_supported_platform())
+        cloche.set_mode("auto-allow", scope="user")
+        self.assertEqual(cloche.get_mode(), "auto-allow")
+        with self.assertRaisesRegex(ClocheError, "is not one of disabled"):
+            cloche.set_mode("often")
+        cloche.add_to_excluded_commands("docker *")
+        self.assertIn("docker *", cloche.get_excluded_commands())
+        Sandbox().run("echo x > ~/of-python")
+        self.assertIn("of-python", str(cloche.get_violations(kind="write", since="1h")))
+        cloche.set_secret("OF_PYTHON", "value")
+        self.assertIn("OF_PYTHON", cloche.list_secrets())
+        cloche.delete_secret("OF_PYTHON")
+        self.assertNotIn("OF_PYTHON", cloche.list_secrets())
+
+    def test_settings_become_a_configuration_of_sandbox_runtime(self):
+        self.assertEqual(cloche.convert_to_runtime_config({
+            "permissions": {"allow": ["Edit(//srv/**)", "WebFetch(domain:a.example.org)"],
+                            "deny": ["Read(~/.env)", "Edit(secret)"]},
+            "sandbox": {"network": {"allowedDomains": ["c.example.org"]},
+                        "ignoreViolations": {"*": ["y"]}}}, cwd="/work"), {
+            "network": {"allowedDomains": ["c.example.org", "a.example.org"],
+                        "deniedDomains": []},
+            "filesystem": {"denyRead": ["~/.env"], "allowRead": [],
+                           "allowWrite": [".", "/srv/**"], "denyWrite": ["/work/secret"]},
+            "ignoreViolations": {"*": ["y"]}})
+
+    def test_tags_are_taken_out(self):
+        self.assertEqual(cloche.remove_violation_tags(
+            "a\n<sandbox_violations>\ndeny x\n</sandbox_violations>\nb <b>"), "ab <b>")
 
 
 if __name__ == "__main__":

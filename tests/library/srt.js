@@ -4,10 +4,12 @@
 'use strict';
 
 const assert = require('node:assert');
-const { spawn } = require('node:child_process');
+const childProcess = require('node:child_process');
+const { spawn } = childProcess;
 const fs = require('node:fs');
 const path = require('node:path');
 const test = require('node:test');
+const cloche = require('cloche');
 const { SandboxManager, SandboxViolationStore } = require('cloche/srt');
 
 const away = process.env.AWAY;
@@ -200,4 +202,41 @@ test('no command arms the next one', async () => {
     `echo x > ${dir}/control; for f in ${files.join(' ')}; do mkdir -p $(dirname $f); echo '{}' > $f; done`));
   assert.strictEqual(fs.existsSync(`${dir}/control`), true, r.err);
   assert.deepStrictEqual(files.filter((file) => fs.existsSync(file)), []);
+});
+
+const settingsOf = () => path.join(process.env.HOME, '.config/cloche/policy.json');
+
+test('an excluded command is stored, and only there', () => {
+  SandboxManager.addToExcludedCommands('docker *');
+  SandboxManager.addToExcludedCommands('--json');   // A pattern, not an option
+  assert.deepStrictEqual(JSON.parse(fs.readFileSync(settingsOf())).excludedCommands,
+    ['docker *', '--json']);
+  assert.deepStrictEqual(cloche.getExcludedCommands(), ['docker *', '--json']);
+  fs.rmSync(settingsOf());
+});
+
+test('dependencies are looked for once', () => {
+  const { errors, warnings } = SandboxManager.checkDependencies();
+  const calls = [];
+  const before = childProcess.execFileSync;
+  childProcess.execFileSync = (...args) => { calls.push(args); return before(...args); };
+  warnings.push('mine');   // A copy, not what is remembered
+  const again = SandboxManager.checkDependencies();
+  childProcess.execFileSync = before;
+  assert.deepStrictEqual([errors, again.errors, calls], [[], [], []]);
+  assert.ok(!again.warnings.includes('mine'));
+});
+
+// Profile srt leaves HEAD, objects and refs, as srt does: what git would obey there is refused
+test('a wrapped command plants no repository that git would obey', async () => {
+  const dir = fresh();
+  await SandboxManager.initialize(config([dir]));
+  const line = await SandboxManager.wrapWithSandbox(
+    'mkdir -p objects refs; echo ref: refs/heads/x >HEAD; echo fine >kept; ' +
+    'printf "[core]\\n\\tfsmonitor=x\\n" >config; mkdir -p hooks; echo x >hooks/post-checkout');
+  await run(`cd ${dir} && ${line}`);
+  SandboxManager.cleanupAfterCommand();
+  assert.deepStrictEqual(['config', 'hooks/post-checkout'].filter((name) =>
+    fs.existsSync(path.join(dir, name))), []);
+  assert.strictEqual(fs.readFileSync(`${dir}/kept`, 'utf8'), 'fine\n');
 });
