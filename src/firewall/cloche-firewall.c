@@ -45,6 +45,8 @@ static int set(struct call *c, enum firewall_option id, const char *value,
 	switch (id) {
 	case FIREWALL_ALLOW:
 		return firewall_allow(&c->f, value, err);
+	case FIREWALL_PRESET:
+		return firewall_preset(&c->f, value, err);
 	case FIREWALL_RANGES:
 		return firewall_allow_file(&c->f, value, err);
 	case FIREWALL_RESOLVER:

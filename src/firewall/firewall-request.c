@@ -202,6 +202,37 @@ int firewall_allow(struct firewall *f, const char *text, struct err *err)
 		    text);
 }
 
+/* What logs in and runs, clones and pushes, installs and updates. Hosts where anybody can
+ * publish a page are left out; those that count users as well.
+ */
+static const struct {
+	const char *name;
+	const char *hosts[8];
+} presets[] = {
+	{ "anthropic", { "api.anthropic.com", "claude.ai", "console.anthropic.com",
+			 "platform.claude.com" } },
+	{ "npm", { "registry.npmjs.org" } },
+	{ "github", { "github.com", "api.github.com", "codeload.github.com",
+		      "uploads.github.com", "objects.githubusercontent.com",
+		      "raw.githubusercontent.com", "ghcr.io" } },
+	{ "debian", { "deb.debian.org", "security.debian.org" } },
+};
+
+int firewall_preset(struct firewall *f, const char *name, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(presets); i++) {
+		int r = 0;
+
+		if (strcmp(presets[i].name, name) != 0)
+			continue;
+		for (size_t k = 0; r == 0 && presets[i].hosts[k]; k++)
+			r = firewall_allow(f, presets[i].hosts[k], err);
+		return r;
+	}
+	return fail(err, -EINVAL, "'%s' is not one of anthropic, npm, github, debian",
+		    name);
+}
+
 int firewall_allow_file(struct firewall *f, const char *path, struct err *err)
 {
 	auto_buf struct buf text = { 0 };
@@ -298,7 +329,7 @@ int firewall_plan(const struct firewall *f, struct ruleset *ret,
 
 	firewall_mark(ret, time(NULL));
 	if (!f->names.len && !f->ranges.len && !f->lan)
-		return fail(err, -EINVAL, "nothing is allowed: give --allow HOST, --ranges FILE or --lan");
+		return fail(err, -EINVAL, "nothing is allowed: give --allow HOST, --preset NAME, --ranges FILE or --lan");
 	copy_ranges(&ret->sets[SET_RANGES], &f->ranges);
 	firewall_resolvers(f, ret);
 	if (f->lan)

@@ -158,6 +158,8 @@ void firewall_done(struct firewall *f);
 
 /* A name, an address or a network. 0, or -EINVAL with a message. */
 int firewall_allow(struct firewall *f, const char *text, struct err *err);
+/* The hosts of a preset: "anthropic", "npm", "github", "debian" */
+int firewall_preset(struct firewall *f, const char *name, struct err *err);
 int firewall_allow_file(struct firewall *f, const char *path, struct err *err);
 int firewall_resolver(struct firewall *f, const char *text, struct err *err);
 /* "HOST:PORT" */

@@ -53,6 +53,28 @@ TEST(bad_words_change_nothing)
 	firewall_done(&f);
 }
 
+TEST(a_preset_is_its_hosts)
+{
+	static const char *const names[] = { "anthropic", "npm", "github", "debian" };
+	struct firewall f = { 0 };
+	struct err err = { 0 };
+	size_t before = 0;
+
+	CHECK_INT(firewall_preset(&f, "npn", &err), -EINVAL);
+	CHECK_CONTAINS(err.msg, "anthropic, npm, github, debian");
+	CHECK_INT(f.names.len, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		CHECK_INT(firewall_preset(&f, names[i], &err), 0);
+		CHECK(f.names.len > before);
+		before = f.names.len;
+	}
+	/* Once more changes nothing */
+	CHECK_INT(firewall_preset(&f, "github", &err), 0);
+	CHECK_INT(f.names.len, before);
+	CHECK_INT(f.ranges.len, 0);
+	firewall_done(&f);
+}
+
 TEST(resolvers_are_addresses)
 {
 	struct firewall f = { 0 };

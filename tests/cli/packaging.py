@@ -91,7 +91,7 @@ def the_feature_starts_with_its_firewall_or_not_at_all(t):
     equal(r.out, "started\n", repr(r))			# None was asked for
     # Nothing answers in this network, so a verification must fail
     for asked in ("allow ghost.invalid\n", "allow a*b\n", "allow \n", "",
-                  "deny x\n", "allow 192.0.2.7\n"):
+                  "deny x\n", "allow 192.0.2.7\n", "preset none\n", "preset npm\n"):
         r = feature(t, start, asked)
         equal((r.code, r.out), (1, ""), asked, repr(r))
         contains(r.err, "the container does not start")
@@ -125,6 +125,10 @@ def the_feature_is_checked_when_it_is_installed(t):
         r = feature(t, install, ALLOW=bad)
         equal(r.code, 1, repr(r))
         contains(r.err, "is not a host, an address or a network")
+    for bad in ("npn", "npm *", "npm;id"):
+        r = feature(t, install, PRESET=bad)
+        equal(r.code, 1, repr(r))
+        contains(r.err, "is not one of anthropic, npm, github, debian")
 
 
 @as_root    # It becomes somebody else

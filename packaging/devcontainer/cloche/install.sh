@@ -6,6 +6,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 hosts=${ALLOW:-}
+presets=${PRESET:-}
 users=$(printf '%s\n%s\n' "${_REMOTE_USER:-vscode}" "${_CONTAINER_USER:-}" |
 	grep -vx root | sort -u)
 set -f	# The hosts are words, not patterns
@@ -13,6 +14,14 @@ for host in $hosts; do
 	case $host in
 	*[!A-Za-z0-9.:/_-]*)
 		echo "cloche: allow: '$host' is not a host, an address or a network" >&2
+		exit 1 ;;
+	esac
+done
+for preset in $presets; do
+	case $preset in
+	anthropic | npm | github | debian) ;;
+	*)
+		echo "cloche: preset: '$preset' is not one of anthropic, npm, github, debian" >&2
 		exit 1 ;;
 	esac
 done
@@ -38,8 +47,9 @@ fi
 # The entry point reads this; `cloche preflight` and `cloche doctor` report a
 # firewall that it asks for and that is not up
 mkdir -p /etc/cloche /usr/local/share/cloche
-if [ -n "$hosts" ]; then
+if [ -n "$hosts$presets" ]; then
 	{
+		for preset in $presets; do echo "preset $preset"; done
 		for host in $hosts; do echo "allow $host"; done
 		[ "${REMOVESUDO:-true}" != true ] ||
 			for user in $users; do echo "user $user"; done
@@ -48,7 +58,7 @@ fi
 install -m 0755 "$here/entry" /usr/local/share/cloche/feature-entry
 
 # A rule that asks for no password could undo the firewall
-if [ -n "$hosts" ] && [ "${REMOVESUDO:-true}" = true ]; then
+if [ -n "$hosts$presets" ] && [ "${REMOVESUDO:-true}" = true ]; then
 	for file in /etc/sudoers /etc/sudoers.d/*; do
 		[ ! -f "$file" ] || sed -i '/NOPASSWD/d' "$file"
 	done
