@@ -252,6 +252,19 @@ def help_tells_the_words_of_a_verb(t):
 
 
 @test
+def doctor_breaks_no_word_on_a_terminal(t):
+    plain = t.run("doctor").out
+    check(any(len(line) > 80 for line in plain.splitlines()), plain)
+    shown = re.sub("\033\\[[0-9]*m", "", t.run("doctor", tty=True,
+                                               env={"TERM": "xterm"}).out)
+    contains(shown, "tier: ")
+    for line in shown.splitlines():
+        check(len(line) <= 80 or line.lstrip().startswith("fix: "), line)
+    # Each guarantee is there with all its words
+    check(set(plain.partition("tier: ")[2].split()) <= set(shown.split()), shown)
+
+
+@test
 def help_fits_80_columns_and_opens_with_an_example(t):
     for verb in VERBS:
         out = t.run("help", verb).ok().out
