@@ -100,15 +100,22 @@ static bool hides_secrets(const struct plan *plan)
  */
 static bool hides_in_root(const struct view *view)
 {
-	for (size_t i = 0; i < view->rules.len; i++) {
-		const struct view_rule *r = &view->rules.v[i];
+	const struct view_rule *end = view->rules.v + view->rules.len;
 
-		if (r->list == PATH_DENY_READ && !r->closed &&
-		    (S_ISREG(r->mode) ||
-		     (!r->mode && r->rule->strength == RULE_USER)) &&
-		    view_is_writable(view, r->path) &&
-		    !view_verdict(view, VIEW_READ, r->path).allowed)
-			return true;
+	/* They are sorted: what is below a root comes behind it */
+	for (const struct view_rule *root = view->rules.v; root < end; root++) {
+		const size_t n = strlen(root->path);
+
+		for (const struct view_rule *r = root + 1;
+		     root->list == PATH_ALLOW_WRITE && r < end &&
+		     !strncmp(root->path, r->path, n); r++) {
+			if (r->list == PATH_DENY_READ && !r->closed &&
+			    (S_ISREG(r->mode) ||
+			     (!r->mode && r->rule->strength == RULE_USER)) &&
+			    path_is_below(root->path, r->path) &&
+			    !view_verdict(view, VIEW_READ, r->path).allowed)
+				return true;
+		}
 	}
 	return false;
 }
