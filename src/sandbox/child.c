@@ -9,7 +9,7 @@
  * execve().
  *
  * What is the same in every sandbox is done while the supervisor still makes
- * its plan; a failure there is told like any other.
+ * its plan; a failure there is reported like any other.
  *
  * The order is load-bearing. Mounts need capabilities in the new user
  * namespace; Landlock forbids mounting, so it follows; the seccomp filter
@@ -460,7 +460,7 @@ static int build_sandbox(struct sandbox_request *request, struct full_tier *full
 		value |= SANDBOX_ANNOUNCED;
 		r = 0;
 	}
-	/* Only now is it certain that an observer is told of connections */
+	/* Only now is it certain that an observer is notified of connections */
 	if (plan->observe && fds[AT_LISTENER] >= 0)
 		listener_yield(&set);
 	if (r == 0)
