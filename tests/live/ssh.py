@@ -175,7 +175,8 @@ def ssh_is_offered_its_agent_and_not_its_key(t):
     env = {"SSH_AUTH_SOCK": path,
            "PATH": os.path.dirname(os.path.abspath(CLOCHE)) + ":" + os.environ["PATH"]}
     try:
-        wait_until(lambda: os.path.exists(path), "the agent's socket")
+        # Its status is 2 until the agent listens, 1 while it has no key
+        wait_until(lambda: t.outside("ssh-add", "-l", env=env).code == 1, "the agent")
         t.outside("ssh-add", "-q", key, env=env).ok()
         t.run("policy", "allow", "host", "good.test:22").ok()
         call = ["ssh", *QUIET.replace(" -i key", "").split(),
