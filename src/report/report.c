@@ -153,6 +153,8 @@ static void complete(const struct report *report, const struct violation *v,
 		     struct violation *ret)
 {
 	violation_copy(ret, v);
+	if (report->config.assign)
+		report->config.assign(report->config.arg, ret);
 	if (!ret->run)
 		ret->run = mem_strdup(report->run);
 	if (!ret->command && report->command)
@@ -280,6 +282,49 @@ void report_store_run(struct report *report, const struct run_record *run)
 	record.command = report->command;
 	memcpy(record.refused, report->refused, sizeof(record.refused));
 	(void)violation_store_append_run(report->store, &record);
+}
+
+/* Move the entries of @run, and those of no command, from @from to @to */
+static void split_ring(const struct report *report, const char *run,
+		       struct ring *from, struct ring *to)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < from->len; i++) {
+		struct ring_entry *entry = from->v[i];
+		const char *of = entry->v.run;
+
+		if (!strcmp(of, run) || !strcmp(of, report->run)) {
+			to->v[to->len++] = entry;
+			to->total += entry->v.count;
+		} else {
+			from->v[left++] = entry;
+		}
+	}
+	from->len = left;
+}
+
+void report_part(struct report *report, const struct run_record *end,
+		 const struct footer *how, struct buf *out)
+{
+	struct run_record record = *end;
+	struct footer footer = *how;
+	struct ring part = { 0 };
+
+	split_ring(report, end->run, &report->ring, &part);
+	for (size_t i = 0; i < part.len; i++) {
+		const struct violation *v = &part.v[i]->v;
+
+		write_entry(report, part.v[i], true);
+		if (!strcmp(v->run, end->run))
+			record.refused[v->kind] += v->count;
+	}
+	if (report->store_dir && end->policy && open_store(report) == 0)
+		(void)violation_store_append_run(report->store, &record);
+	footer.run = end->run;
+	footer.missing = report->missing;
+	footer_print(&part, &footer, out);
+	ring_done(&part);
 }
 
 void report_footer(const struct report *report, const struct footer *how,

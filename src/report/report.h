@@ -29,6 +29,8 @@ enum {
  * @stream:	Descriptor for JSON lines, or -1; the caller's
  * @take:	Gets each record that goes out, with @arg: 0, or a negative
  *		errno if it is lost; or NULL
+ * @assign:	Fills in the run and the command of a record from its process, with
+ *		@arg, where a sandbox has several; or NULL
  * @store_dir:	The store's directory, or NULL for none
  * @nested:	A sandbox around this one reports as well: no word of what this one lacks
  */
@@ -38,6 +40,7 @@ struct report_config {
 	const struct list_rules *ignores;
 	int stream;
 	int (*take)(void *arg, const struct violation *v);
+	void (*assign)(void *arg, struct violation *v);
 	void *arg;
 	const char *store_dir;
 };
@@ -71,6 +74,13 @@ void report_finish(struct report *report);
  * stored.
  */
 void report_store_run(struct report *report, const struct run_record *run);
+
+/* The command of run @end->run has ended, others go on (config.assign): store its record,
+ * append its footer to @out, forget its refusals. Those that belong to no run that goes
+ * on are shown as well, once.
+ */
+void report_part(struct report *report, const struct run_record *end,
+		 const struct footer *how, struct buf *out);
 
 /* The footer for stderr (report/footer.h); the run and what is missing are filled in
  * here

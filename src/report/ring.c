@@ -16,7 +16,7 @@ static bool same_text(const char *a, const char *b)
 static bool is_same(const struct violation *a, const struct violation *b)
 {
 	return a->kind == b->kind && same_text(a->target, b->target) &&
-	       same_text(a->exe, b->exe);
+	       same_text(a->exe, b->exe) && same_text(a->run, b->run);
 }
 
 struct ring_entry *ring_add(struct ring *ring, const struct violation *v,

@@ -36,7 +36,7 @@ struct ring {
 	uint64_t total, gone;
 };
 
-/* Add a copy of @v, or count it if one with its kind, target and program is
+/* Add a copy of @v, or count it if one with its kind, target, program and run is
  * there. Returns the entry. If the ring was full, its oldest entry is given to
  * the caller in *@evicted (free with ring_entry_free()), else *@evicted = NULL.
  */

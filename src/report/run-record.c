@@ -32,6 +32,7 @@ static const struct {
 	{ "policy", offsetof(struct run_record, policy) },
 	{ "tier", offsetof(struct run_record, tier) },
 	{ "secrets", offsetof(struct run_record, secrets) },
+	{ "session", offsetof(struct run_record, session) },
 };
 
 static char **text_at(struct run_record *r, size_t i)

@@ -33,6 +33,7 @@ enum { POLICY_DIGEST_SIZE = 65 };	/* SHA-256 in hexadecimal, and its end */
  * @tier:	tier_name()
  * @secrets:	NAME@HOST of secrets that were put into requests, blanks between them;
  *		never a value
+ * @session:	The session that it ran in
  * @status:	The exit status
  * @pid:	The supervisor, in the line that is written while the run lasts; else 0
  * @ticks:	When the kernel says that @pid was started, so that a process that got
@@ -41,7 +42,7 @@ enum { POLICY_DIGEST_SIZE = 65 };	/* SHA-256 in hexadecimal, and its end */
  */
 struct run_record {
 	int64_t start_ms, end_ms;
-	char *run, *command, *project, *policy, *tier, *secrets;
+	char *run, *command, *project, *policy, *tier, *secrets, *session;
 	int status;
 	pid_t pid;
 	uint64_t ticks;

@@ -180,9 +180,10 @@ static int open_own(const struct sandbox_request *request, int *fds,
 	return 0;
 }
 
-static int open_listeners(const struct plan *plan, struct listener_set *set,
-			  struct err *err)
+static int open_listeners(const struct sandbox_request *request,
+			  struct listener_set *set, struct err *err)
 {
+	const struct plan *plan = request->plan;
 	const struct netns_config config = {
 		.filtered = plan->net == NET_FILTERED,
 		.capture = plan->network.capture.v,
@@ -190,7 +191,7 @@ static int open_listeners(const struct plan *plan, struct listener_set *set,
 		.host_ports = plan->network.host_ports.v,
 		.n_host_ports = plan->network.host_ports.len,
 		.publish = plan->network.publish.len > 0 ||
-			   plan->network.publish_any,
+			   plan->network.publish_any || request->serves,
 	};
 
 	return plan->tier == TIER_FULL ? netns_open(&config, set, err) : 0;
@@ -447,7 +448,7 @@ static int build_sandbox(struct sandbox_request *request, struct full_tier *full
 	if (r == 0)
 		r = arrange_descriptors(request, socket, err);
 	if (r == 0)
-		r = open_listeners(plan, &set, err);
+		r = open_listeners(request, &set, err);
 	if (r == 0)
 		r = open_own(request, fds, err);
 	if (r == 0)
@@ -501,5 +502,7 @@ void child_main(const struct init_args *args)
 		child_fail(socket, EXIT_NOT_BUILT, err.code, err.msg);
 	if (request.wait && socket_recv(socket, &go, 1, NULL, NULL) != 1)
 		_exit(EXIT_NOT_BUILT);
+	if (request.serves)
+		members_serve(socket);
 	init_run(&request, socket);
 }

@@ -194,19 +194,24 @@ static void tell_exited(const struct init *init, int status)
 	send_message(init, &m);
 }
 
+int exec_describe(const char *name, int error, struct err *err)
+{
+	if (error == ENOENT && !strchr(name, '/'))
+		fail(err, -error, "'%s' was not found", name);
+	else if (error == ENOEXEC)
+		fail(err, -error, "'%s' is not a program for this machine (a 32-bit program cannot run in the sandbox)", name);
+	else
+		fail(err, -error, "cannot run '%s': %s", name,
+		     strerror(error));
+	return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
 static void fail_exec(int socket, const char *name, int error)
 {
 	struct err err = { 0 };
+	const int status = exec_describe(name, error, &err);
 
-	if (error == ENOENT && !strchr(name, '/'))
-		fail(&err, -error, "'%s' was not found", name);
-	else if (error == ENOEXEC)
-		fail(&err, -error, "'%s' is not a program for this machine (a 32-bit program cannot run in the sandbox)", name);
-	else
-		fail(&err, -error, "cannot run '%s': %s", name,
-		     strerror(error));
-	child_fail(socket, error == ENOENT ? EXIT_NOT_FOUND :
-		   EXIT_NOT_EXECUTABLE, -error, err.msg);
+	child_fail(socket, status, -error, err.msg);
 }
 
 /* A domain of the command's own, from which init cannot be signalled; -1 where

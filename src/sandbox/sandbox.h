@@ -38,7 +38,10 @@ enum sandbox_event {
 			 * SANDBOX_HAS_OBSERVER. With SANDBOX_HAS_NETWORK the
 			 * listeners follow (ipc/listener.h).
 			 */
-	SANDBOX_STARTED,	/* The command runs; descriptor: its pidfd */
+	SANDBOX_STARTED, /* The command runs; descriptor: its pidfd. Without
+				 * @member, of a sandbox that @serves: it waits
+				 * for sandbox_join()
+				 */
 	SANDBOX_STOPPED,	/* The command was stopped by signal @value */
 	SANDBOX_CONTINUED,	/* It runs again */
 	SANDBOX_EXITED,	/* The command ended, and so did all others but init:
@@ -62,6 +65,7 @@ enum {
 /**
  * struct sandbox_message - One message from init
  * @event:	What happened
+ * @member:	To which command of a sandbox that serves several; else 0
  * @value:	See enum sandbox_event
  * @read_to:	With SANDBOX_EXITED: how far standard input was read, if it was opened
  *		again, or -1
@@ -71,6 +75,7 @@ enum {
  */
 struct sandbox_message {
 	enum sandbox_event event;
+	uint32_t member;
 	int value, code;
 	int64_t read_to;
 	char text[SANDBOX_TEXT_MAX];
@@ -108,6 +113,7 @@ struct sandbox_kind {
  * @jail:	See struct sandbox_kind
  * @limits:	Resource limits
  * @wait:	Start the command only after a byte on the socket
+ * @serves:	Start no command but those that sandbox_join() sends
  * @mask:	The command's signal mask
  */
 struct sandbox_request {
@@ -118,8 +124,38 @@ struct sandbox_request {
 	int jail[2];
 	struct sandbox_limit limits[SANDBOX_LIMITS_MAX];
 	size_t nlimits;
-	bool wait;
+	bool wait, serves;
 	sigset_t mask;
+};
+
+enum {
+	SANDBOX_MEMBERS_MAX = 1024, /* Commands of one sandbox at a time */
+	SANDBOX_JOIN_MAX = 8 << 20, /* Bytes of their words */
+};
+
+/**
+ * struct sandbox_join - A message to an init that @serves
+ * @member:	A number of the sender's, not 0
+ * @signal:	For a member that runs, if not 0: then nothing else counts
+ * @group:	Send it to the member's process group
+ * @argc, @envc: How many of the strings are arguments and variables
+ * @open:	Which standard descriptors come with it
+ * @umask, @mask, @ignored: The command's
+ * @limits:	Resource limits
+ *
+ * The first descriptor has NUL-ended strings: the start directory, the path at which
+ * standard input is opened again or "", the arguments, the variables.
+ */
+struct sandbox_join {
+	uint32_t member;
+	int signal;
+	bool group;
+	uint32_t argc, envc;
+	bool open[3];
+	mode_t umask;
+	sigset_t mask, ignored;
+	struct sandbox_limit limits[SANDBOX_LIMITS_MAX];
+	size_t nlimits;
 };
 
 /**
@@ -167,6 +203,12 @@ void sandbox_forget_plan(struct sandbox *sandbox);
 
 /* The byte that a request with @wait waits for. 0 or a negative errno. */
 int sandbox_go(const struct sandbox *sandbox);
+
+/* To an init that serves: start a command, or signal one. @fds are copied. 0, -EAGAIN if
+ * init has too much to read yet, or another negative errno.
+ */
+int sandbox_join(const struct sandbox *sandbox, const struct sandbox_join *join,
+		 const int *fds, size_t nfds);
 
 /* Leave a copy of @fd with init, so that the last one is not closed here: to close
  * an inotify descriptor takes milliseconds, and seconds on a loaded machine

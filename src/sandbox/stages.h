@@ -135,6 +135,14 @@ void child_wipe(void);
 void init_run(const struct sandbox_request *request, int socket)
 	__attribute__((noreturn));
 
+/* members.c: start commands as the supervisor asks, and stay until that is gone */
+void members_serve(int socket) __attribute__((noreturn));
+
+/* What is wrong with the program @name, that execve() failed for with @error. Returns
+ * the exit status.
+ */
+int exec_describe(const char *name, int error, struct err *err);
+
 /* Report and end: nothing has run. @status is one of base/proc.h, @code a
  * negative errno.
  */

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -307,6 +308,17 @@ void sandbox_forget_plan(struct sandbox *sandbox)
 int sandbox_go(const struct sandbox *sandbox)
 {
 	return socket_send(sandbox->socket, "", 1, NULL, 0);
+}
+
+int sandbox_join(const struct sandbox *sandbox, const struct sandbox_join *join,
+		 const int *fds, size_t nfds)
+{
+	struct pollfd p = { .fd = sandbox->socket, .events = POLLOUT };
+
+	/* We are the only sender: what fits now, fits in a moment */
+	if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))
+		return -EAGAIN;
+	return socket_send(sandbox->socket, join, sizeof(*join), fds, nfds);
 }
 
 void sandbox_close_later(const struct sandbox *sandbox, int fd)
