@@ -20,7 +20,7 @@ enum { COLUMNS = 80, OPTION_AT = 26, WORD_AT = 6 };
 static const struct {
 	const char *title, *verbs;
 } groups[] = {
-	{ "Daily", "run explain violations report diff apply discard" },
+	{ "Daily", "run explain violations report session diff apply discard" },
 	{ "Policy", "init learn policy trust secret" },
 	{ "Agents", "hook shim wrap as" },
 	{ "Machine", "doctor verify preflight status top events gc firewall completion help" },
@@ -42,6 +42,11 @@ static const struct {
 	{ "violations restore", "cloche violations restore 0123456789ab" },
 	{ "events", "cloche events export --format otlp --to http://localhost:4318" },
 	{ "events export", "cloche events export --format otlp --to http://localhost:4318" },
+	{ "session", "cloche run --session web -- npm run dev" },
+	{ "session", "cloche session list" },
+	{ "session list", "cloche session list" },
+	{ "session stop", "cloche session stop web" },
+	{ "session publish", "cloche session publish web 3000" },
 	{ "diff", "cloche run --ephemeral -- make install; cloche diff" },
 	{ "diff", "cloche diff -p src/main.c" },
 	{ "apply", "cloche apply src/" },

@@ -16,6 +16,7 @@
 #include "run/options.h"
 #include "run/output.h"
 #include "run/run.h"
+#include "session/session.h"
 
 /* Heads and commands of a footer stand out on a terminal */
 static void on_print(void *arg, const char *text, size_t len)
@@ -51,7 +52,8 @@ int cli_run(struct call *call, struct err *err)
 
 	one = (struct run){ .options = &call->options, .output = &output,
 			    .argv = call->args, .err = err };
-	return run(&one);
+	return options_has(&call->options, OPTION_SESSION) ? session_run(&one)
+							   : run(&one);
 }
 
 /* Print @line on one line, whatever the words hold: readers take a newline within

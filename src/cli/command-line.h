@@ -62,7 +62,7 @@ struct verb_option {
 	const char *verb, *words, *name, *argument, *help;
 };
 
-enum { VERB_OPTIONS_MAX = 96 };
+enum { VERB_OPTIONS_MAX = 128 };
 
 /**
  * struct call - What was typed

@@ -18,6 +18,7 @@
 #include "run/options.h"
 #include "run/output.h"
 #include "run/run.h"
+#include "session/session.h"
 
 static void on_say(void *arg, const char *line)
 {
@@ -109,7 +110,8 @@ static int run_words(struct options *options, const struct output *output,
 		(void)options_add(options, OPTION_ANNOTATE, "never", NULL);
 	one = (struct run){ .options = options, .output = output,
 			    .argv = words + first, .err = err };
-	return run(&one);
+	return options_has(options, OPTION_SESSION) ? session_run(&one)
+						    : run(&one);
 }
 
 int cli_embedded(int argc, char **argv, struct err *err)

@@ -104,7 +104,8 @@ int monitor_new(struct run *run)
 		.stream = w->stream, .store_dir = w->state,
 		.nested = d->plan->machine.nested,
 		.take = channel ? host_channel_violation : NULL,
-		.arg = channel,
+		.assign = run->serve ? run->serve->assign : NULL,
+		.arg = run->serve ? run->serve->arg : (void *)channel,
 	});
 	return 0;
 }
@@ -546,7 +547,8 @@ static void store_run(const struct monitor *w, bool ended)
 	};
 	auto_free char *tier = NULL, *secrets = NULL;
 
-	if (policy_flag(d->policy, FLAG_NO_RUN_RECORDS, false))
+	/* The commands of a session have their own (monitor_part()) */
+	if (w->run->serve || policy_flag(d->policy, FLAG_NO_RUN_RECORDS, false))
 		return;
 	policy_digest(d->policy, digest);
 	record.tier = tier = mem_strdup(tier_name(d->plan->tier));
@@ -560,6 +562,30 @@ static void store_run(const struct monitor *w, bool ended)
 		run_record_set_process(&record);
 	}
 	report_store_run(w->report, &record);
+}
+
+void monitor_part(struct monitor *w, struct run_record *end,
+		  const struct footer *how, struct buf *out)
+{
+	const struct decision *d = &w->run->decision;
+	char digest[POLICY_DIGEST_SIZE];
+	auto_free char *tier = mem_strdup(tier_name(d->plan->tier));
+
+	if (w->planted)
+		(void)planted_dispatch(w->planted);
+	if (!policy_flag(d->policy, FLAG_NO_RUN_RECORDS, false)) {
+		policy_digest(d->policy, digest);
+		end->policy = digest;
+	}
+	end->project = d->policy->project;
+	end->tier = tier;
+	end->end_ms = now_ms(CLOCK_REALTIME);
+	report_part(w->report, end, how, out);
+}
+
+const struct policy *monitor_policy(const struct monitor *w)
+{
+	return current_view(w)->policy;
 }
 
 static void print_footer(const struct monitor *w, bool failed)

@@ -174,6 +174,11 @@ static int take_message(struct run *run)
 		return too_few_descriptors(run->err);
 	if (n != (ssize_t)sizeof(m))
 		return 0;
+	if (m.member && run->serve) {
+		m.text[sizeof(m.text) - 1] = '\0';
+		run->serve->take(run->serve->arg, &m, fds, nfds);
+		return 1;
+	}
 	switch (m.event) {
 	case SANDBOX_FAILED:
 		m.text[sizeof(m.text) - 1] = '\0';
@@ -188,8 +193,8 @@ static int take_message(struct run *run)
 		r = take_ready(run, &m, fds, nfds);
 		break;
 	case SANDBOX_STARTED:
-		if (nfds == 1)
-			take_started(run, fds[0]);
+		if (nfds == !run->serve)
+			take_started(run, nfds ? fds[0] : -1);
 		break;
 	case SANDBOX_STOPPED:
 		job_stop(&run->job, m.value, run->sandbox.socket);
@@ -247,6 +252,11 @@ static int on_signal(void *arg, uint32_t events)
 	(void)events;
 	if (read(run->signals.fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return 0;
+	if (run->serve) {
+		if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
+			loop_stop(run->loop, LOOP_OVER);
+		return 0;
+	}
 	if (!job_concerns(&run->job, &info))
 		return 0;
 	/* The command may run already, and that message be on the way */
@@ -305,6 +315,10 @@ static int start_sandbox(struct run *run)
 	request.wait |= !plan->observe || plan->network.publish.len ||
 			options_has(run->options, OPTION_CONTROL_FD);
 	run->waits = request.wait;
+	request.serves = run->serve != NULL;
+	/* /dev/null, also where the caller has none */
+	for (int i = 0; run->serve && i < 3; i++)
+		request.stdio[i] = i;
 	return sandbox_start(&run->sandbox, &request, run->err);
 }
 
@@ -315,9 +329,10 @@ static int start(struct run *run)
 
 	if ((r = add_source(run, &run->signals, run->signals.fd, on_signal)) < 0 ||
 	    (r = start_jail(run)) < 0 ||
-	    (r = job_limit_time(&run->job, run->loop,
-				&policy->numbers[NUMBER_TIMEOUT_MS],
-				run->err)) < 0 ||
+	    (!run->serve &&
+	     (r = job_limit_time(&run->job, run->loop,
+				 &policy->numbers[NUMBER_TIMEOUT_MS],
+				 run->err)) < 0) ||
 	    (run->decision.plan->observe && (r = check_descriptors(run)) < 0) ||
 	    (r = start_sandbox(run)) < 0)
 		return r;

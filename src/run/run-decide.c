@@ -97,7 +97,8 @@ static void begin_sandbox(struct run *run)
 		.tier = TIER_FULL, .net = NET_FILTERED, .jail = { -1, -1 },
 	};
 
-	if ((tier && tier_parse(tier, &kind.tier) < 0) ||
+	if ((options_has(run->options, OPTION_SESSION) && !run->serve) ||
+	    (tier && tier_parse(tier, &kind.tier) < 0) ||
 	    (net && net_mode_parse(net, &kind.net) < 0) ||
 	    kind.tier != TIER_FULL ||
 	    (kind.net != NET_FILTERED && kind.net != NET_NONE))

@@ -608,6 +608,24 @@ static void expect_server(struct run_network *n, uint16_t port)
 	(void)loop_set_timer(n->run->loop, &n->timer, SERVER_MS, false);
 }
 
+int run_network_publish(struct run_network *n, uint16_t port, struct err *err)
+{
+	int r;
+
+	if (!n || !n->gate)
+		return fail(err, -ENOTCONN,
+			    "there is no filtered network to publish from");
+	if (has_port(&n->published, htons(port)))
+		return 0;
+	if (n->published.len == PUBLISHED_MAX)
+		return fail(err, -ENOSPC, "%d ports are published already",
+			    PUBLISHED_MAX);
+	r = gate_client_publish(n->gate, port, err);
+	if (r == 0)
+		*vec_push(&n->published) = port;
+	return r;
+}
+
 /* Publish its port on the host, if the policy says so for any port */
 static void on_listen(void *arg, int sock)
 {

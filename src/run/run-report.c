@@ -74,25 +74,29 @@ void run_report_limit(struct run *run, enum policy_number number, bool sure,
 		record_limit(run, number, reason);
 }
 
-static void report_limits(struct run *run)
+void run_report_command(struct run *run)
 {
 	const struct number *numbers = run->decision.policy->numbers;
 	const uint64_t ms = numbers[NUMBER_TIMEOUT_MS].value;
-	const bool cut_off = command_stdio_cut_off(run->stdio);
 
-	/* With a known reason there is no need to guess at others */
-	limits_explain(run->limits, run,
-		       run->job.timed_out || cut_off ? 0 : run->status);
-	if (cut_off)
-		run_report_limit(run, NUMBER_OUTPUT, true,
+	if (command_stdio_cut_off(run->stdio))
+		run_report_limit(run, NUMBER_OUTPUT, run->monitor,
 				 "the command printed more than %" PRIu64 " bytes",
 				 numbers[NUMBER_OUTPUT].value);
 	if (run->job.timed_out)
-		run_report_limit(run, NUMBER_TIMEOUT_MS, true,
+		run_report_limit(run, NUMBER_TIMEOUT_MS, run->monitor,
 				 "the command was ended after %" PRIu64 ".%03" PRIu64 " s",
 				 ms / 1000, ms % 1000);
 	else if (run->status == 128 + SIGSYS)
 		output_say(run->output, "the command made a system call that ends it; a 32-bit program cannot run in the sandbox");
+}
+
+static void report_limits(struct run *run)
+{
+	/* With a known reason there is no need to guess at others */
+	limits_explain(run->limits, run, run->job.timed_out ||
+		       command_stdio_cut_off(run->stdio) ? 0 : run->status);
+	run_report_command(run);
 }
 
 /* "A, B and 3 more" of the variables that were not passed; those that look like
@@ -230,6 +234,13 @@ static void report_changes(struct run *run)
 	ephemeral_done(&changes);
 }
 
+void run_report_hints(const struct run *run)
+{
+	report_variables(run);
+	if (run->status != 0 && !options_has(run->options, OPTION_QUIET))
+		report_tmp(run);
+}
+
 void run_report(struct run *run)
 {
 	if (run->failed) {
@@ -246,9 +257,7 @@ void run_report(struct run *run)
 		if (!run->job.timed_out && run->status < 128)
 			report_jobs(run);
 		monitor_finish(run->monitor, run->status != 0);
-		report_variables(run);
-		if (run->status != 0 && !options_has(run->options, OPTION_QUIET))
-			report_tmp(run);
+		run_report_hints(run);
 	}
 	if (run->decision.plan->ephemeral)
 		report_changes(run);

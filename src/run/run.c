@@ -32,7 +32,7 @@ static bool runs_without(const struct run *run)
 	       policy_flag(policy, FLAG_ALLOW_UNSANDBOXED, true);
 }
 
-static void reset(struct run *run)
+void run_reset(struct run *run)
 {
 	run->sandbox = (struct sandbox)SANDBOX_NONE;
 	run->jail = JAIL_NONE;
@@ -59,9 +59,11 @@ static bool tries_again(struct run *run, int r)
 	if (!run->loop)		/* The decision itself failed */
 		return false;
 	run_release(run);
-	reset(run);
+	run_reset(run);
 	if (is_stale(r) && ++run->plans < PLANS_MAX)
 		return true;
+	if (run->serve)		/* A session has tier full or is none */
+		return false;
 	if (tier_falls_back(run->options, run->decision.plan, run->err)) {
 		run->nested = strstr(run->err->msg, TIER_NESTED_WORDS);
 		if (!run->nested)
@@ -74,7 +76,7 @@ static bool tries_again(struct run *run, int r)
 	return false;
 }
 
-static int exit_status(const struct run *run)
+int run_exit_status(const struct run *run)
 {
 	if (run->job.timed_out)
 		return EXIT_TIMED_OUT;
@@ -83,19 +85,26 @@ static int exit_status(const struct run *run)
 	return run->status;
 }
 
-int run(struct run *run)
+int run_start(struct run *run)
 {
 	int r;
 
-	reset(run);
+	run_reset(run);
 	do {
 		if ((r = run_decide(run)) == 0 &&
 		    (r = run_prepare(run)) == 0)
 			r = run_build(run);
 	} while (r < 0 && tries_again(run, r));
+	return r;
+}
+
+int run(struct run *run)
+{
+	int r = run_start(run);
+
 	if (r == 0 && (r = run_supervise(run)) == 0) {
 		run_report(run);
-		r = exit_status(run);
+		r = run_exit_status(run);
 	}
 	run_release(run);
 	run_store_recovered(run);

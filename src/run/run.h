@@ -18,8 +18,10 @@
 #include "sandbox/jail-holder.h"
 #include "sandbox/sandbox.h"
 
+struct buf;
 struct command_stdio;
 struct err;
+struct footer;
 struct host;
 struct host_prompt;
 struct limits;
@@ -29,8 +31,21 @@ struct observer_network;
 struct options;
 struct output;
 struct run_network;
+struct run_record;
 struct violation;
 struct violation_sink;
+
+/**
+ * struct run_serve - The commands of a session, in a run that starts none itself
+ * @take:	Gets init's messages about them. Descriptors are taken over.
+ * @assign:	See struct report_config
+ */
+struct run_serve {
+	void (*take)(void *arg, const struct sandbox_message *m, int *fds,
+		     size_t nfds);
+	void (*assign)(void *arg, struct violation *v);
+	void *arg;
+};
 
 /**
  * struct run - Everything that belongs to one run
@@ -38,6 +53,7 @@ struct violation_sink;
  * @output:	The caller's: where messages for the user go
  * @argv:	The caller's: the command, or with -c the arguments of that string
  * @err:	The caller's: why run() returned a negative errno
+ * @serve:	The caller's: the commands of a session; or NULL
  *
  * The caller fills these in and leaves the rest zero.
  *
@@ -68,6 +84,7 @@ struct run {
 	const struct output *output;
 	char **argv;
 	struct err *err;
+	const struct run_serve *serve;
 
 	char **command;
 	struct decision decision;
@@ -104,6 +121,15 @@ struct run {
  */
 int run(struct run *run);
 
+/* Decide, prepare and build, again with another plan where files have vanished under the
+ * first: 0; 1 if the command is to run without a sandbox; or a negative errno with @err
+ */
+int run_start(struct run *run);
+/* Before any stage: nothing was begun */
+void run_reset(struct run *run);
+/* What run() returns after run_report() */
+int run_exit_status(const struct run *run);
+
 /* The stages of run(), in their order. Each returns 0, or a negative errno with
  * @err; run_decide() also 1 if the command is to run without a sandbox.
  */
@@ -127,6 +153,11 @@ int run_unsandboxed(const struct run *run);
  * refusals, changes that are staged
  */
 void run_report(struct run *run);
+/* The part of it that concerns the command, not the sandbox: its output, its time; and
+ * variables and files that it may have missed
+ */
+void run_report_command(struct run *run);
+void run_report_hints(const struct run *run);
 
 /* End all processes of the run and let go of what it holds; prints nothing. Safe
  * at any stage, and twice.
@@ -181,6 +212,14 @@ void monitor_ready(struct monitor *monitor);
  */
 int monitor_reload(struct monitor *monitor, struct err *err);
 
+/* A command of a session has ended: see report_part(). What identifies the policy is
+ * filled in here.
+ */
+void monitor_part(struct monitor *monitor, struct run_record *end,
+		  const struct footer *how, struct buf *out);
+/* The policy that counts now: the first, or that of the last edit */
+const struct policy *monitor_policy(const struct monitor *monitor);
+
 /* There is no observer. Without one the footer would be empty, so print that now. */
 void monitor_blind(struct monitor *monitor);
 
@@ -199,6 +238,12 @@ int run_network_start(struct run *run, struct listener_set *listeners);
 
 /* The command has started: be ready when it connects */
 void run_network_command_runs(struct run_network *network);
+
+/* Make @port of a server inside reachable on the host's loopback: 0, or a negative errno
+ * with a message
+ */
+int run_network_publish(struct run_network *network, uint16_t port,
+			struct err *err);
 
 /* The command has ended: take the last reports, end the gate */
 void run_network_finish(struct run_network *network);

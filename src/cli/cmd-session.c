@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/cmd-session.c - cloche session: sandboxes that outlive a command */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "cli/command-line.h"
+#include "session/session.h"
+
+static int64_t number(const json_t *of, const char *key)
+{
+	return json_integer_value(json_object_get(of, key));
+}
+
+static const char *text(const json_t *of, const char *key)
+{
+	const char *s = json_string_value(json_object_get(of, key));
+
+	return s ? s : "";
+}
+
+/* "3s", "12m", "5h", "2d" */
+static void add_age(struct buf *out, int64_t ms)
+{
+	const int64_t s = ms > 0 ? ms / 1000 : 0;
+
+	if (s < 60)
+		buf_addf(out, "%" PRId64 "s", s);
+	else if (s < 3600)
+		buf_addf(out, "%" PRId64 "m", s / 60);
+	else
+		buf_addf(out, s < 86400 ? "%" PRId64 "h" : "%" PRId64 "d",
+			 s < 86400 ? s / 3600 : s / 86400);
+}
+
+static void add_ports(struct buf *out, const json_t *ports)
+{
+	const json_t *port;
+	size_t i;
+
+	json_array_foreach(ports, i, port)
+		buf_addf(out, "%s%lld", i ? ", " : "; listens on ",
+			 (long long)json_integer_value(port));
+}
+
+static void print_session(const json_t *s)
+{
+	const int64_t now = now_ms(CLOCK_REALTIME);
+	auto_buf struct buf line = { 0 };
+	const json_t *command;
+	size_t i;
+
+	text_escape(&line, text(s, "name"));
+	if (*text(s, "error")) {
+		buf_adds(&line, "  ");
+		text_escape(&line, text(s, "error"));
+		printf("%s\n", buf_str(&line));
+		return;
+	}
+	buf_adds(&line, "  ");
+	text_escape(&line, text(s, "project"));
+	buf_adds(&line, "  ");
+	add_age(&line, now - number(s, "startMs"));
+	buf_addf(&line, "  %" PRId64 " processes, %" PRId64 ".%02" PRId64 " s, %" PRId64 " MiB",
+		 number(s, "processes"), number(s, "cpuMs") / 1000,
+		 number(s, "cpuMs") % 1000 / 10, number(s, "memory") >> 20);
+	add_ports(&line, json_object_get(s, "ports"));
+	buf_addc(&line, '\n');
+	json_array_foreach(json_object_get(s, "commands"), i, command) {
+		buf_adds(&line, "    ");
+		add_age(&line, now - number(command, "startMs"));
+		buf_adds(&line, "  ");
+		text_escape(&line, text(command, "command"));
+		buf_addc(&line, '\n');
+	}
+	fputs(buf_str(&line), stdout);
+}
+
+int cmd_session_list(struct call *call, struct err *err)
+{
+	json_t *list = session_list(err);
+	const json_t *each;
+	size_t i;
+
+	if (!list)
+		return err->code;
+	if (call_flag(call, "json")) {
+		json_t *root = json_pack("{s:i, s:O}", "version", 1, "sessions", list);
+
+		json_dumpf(root, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+		puts("");
+		json_decref(root);
+	} else {
+		json_array_foreach(list, i, each)
+			print_session(each);
+	}
+	json_decref(list);
+	return 0;
+}
+
+int cmd_session_stop(struct call *call, struct err *err)
+{
+	return session_stop(call->args[0], err);
+}
+
+int cmd_session_publish(struct call *call, struct err *err)
+{
+	uint64_t port = 0;
+
+	if (text_to_u64(call->args[1], 65535, &port) < 0 || !port)
+		return fail(err, -EINVAL, "'%s' is not a port", call->args[1]);
+	return session_publish(call->args[0], (uint16_t)port, err);
+}

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/session.py - sandboxes that outlive one command"""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+SERVER = """
+import http.server, os, sys
+server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+with open("port.new", "w") as file:
+    file.write(str(server.server_port))
+os.rename("port.new", "port")
+server.serve_forever()
+"""
+
+
+@contextlib.contextmanager
+def session(t, name="web"):
+    """End it, whatever happens"""
+    try:
+        yield ["--session", name]
+    finally:
+        t.run("session", "stop", name)
+
+
+def listed(t):
+    return {s["name"]: s for s in
+            json.loads(t.run("session", "list", "--json").ok().out)["sessions"]}
+
+
+def holder(t, name="web"):
+    return listed(t)[name]["holder"]
+
+
+def sockets(t):
+    path = f"{t.home}/.local/state/cloche/sessions"
+    return os.listdir(path) if os.path.exists(path) else []
+
+
+def start_server(t, options):
+    t.write("server.py", SERVER)
+    t.shell("python3 server.py </dev/null >/dev/null 2>&1 &", options).ok()
+    return wait_until(lambda: t.exists("port") and t.read("port"), "a port")
+
+
+FETCH = ("import sys, urllib.request as u; "
+         "print(u.build_opener(u.ProxyHandler({})).open(sys.argv[1]).read().decode())")
+
+
+@test
+def a_server_of_one_command_answers_the_next(t):
+    t.write("page", "from inside")
+    with session(t) as options:
+        port = start_server(t, options)
+        url = f"http://127.0.0.1:{port}/page"
+        r = t.inside("python3", "-c", FETCH, url, options=options).ok()
+        equal(r.out.strip(), "from inside")
+        s = listed(t)["web"]
+        equal((s["ports"], s["processes"], s["project"]), ([int(port)], 1, t.dir))
+        # In a run of its own nothing is there, and on the host nothing yet
+        check(t.inside("python3", "-c", FETCH, url).code != 0)
+        check(t.outside("python3", "-c", FETCH, url).code != 0)
+        t.run("session", "publish", "web", port).ok()
+        equal(t.outside("python3", "-c", FETCH, url).ok().out.strip(), "from inside")
+    equal(listed(t), {})
+    check(t.outside("python3", "-c", FETCH, url).code != 0)
+
+
+@test
+def a_command_is_as_in_a_run_of_its_own(t):
+    os.mkdir(f"{t.dir}/sub")
+    t.outside(need("git"), "init", "-q").ok()	# One project, wherever it starts
+    with session(t) as options:
+        t.inside("true", options=options).ok()
+        equal(t.shell("exit 7", options).code, 7)
+        equal(t.shell("kill -TERM $$", options).code, 128 + signal.SIGTERM)
+        equal(t.inside("no-such-program", options=options).code, 127)
+        equal(t.inside(t.dir, options=options).code, 126)
+        r = t.shell("cat; echo err >&2", options, stdin="text").ok()
+        equal((r.out, r.err), ("text", "err\n"))
+        r = t.shell("pwd; umask; echo $MINE$OTHER", options, cwd=f"{t.dir}/sub",
+                    env={"MINE": "first"}, umask=0o27).ok()
+        equal(r.out, f"{t.dir}/sub\n0027\nfirst\n")
+        # What one command had is not the next one's
+        r = t.shell("pwd; echo $MINE$OTHER", options, env={"OTHER": "second"}).ok()
+        equal(r.out, f"{t.dir}\nsecond\n")
+        # Standard input that is a file is read on from where the command stopped
+        t.write("lines", "1\n2\n3\n")
+        with open(f"{t.dir}/lines") as file:
+            os.lseek(file.fileno(), 2, os.SEEK_SET)
+            equal(t.inside("sh", "-c", "read line; echo $line", options=options,
+                           stdin_file=file).ok().out, "2\n")
+        for fd in (0, 1, 2):
+            equal(t.outside("sh", "-c", f'"$@" {fd}>&-', "sh", CLOCHE, "run", *options, "--",
+                            "sh", "-c", f"test ! -e /proc/self/fd/{fd}").code, 0, fd)
+
+
+@test
+def a_command_has_every_layer_of_the_first(t):
+    script = ("grep -E '^(NoNewPrivs|Seccomp|Cap|Uid|Gid|Groups)' /proc/self/status; "
+              "readlink /proc/self/ns/*; cat /proc/self/mountinfo")
+    with session(t) as options:
+        first = t.shell(script, options).ok().out
+        contains(first, "NoNewPrivs:\t1")
+        equal(t.shell(script, options).ok().out, first)
+        later = t.shell(f"echo x > {t.away}/file", options)
+        check(later.code != 0 and not os.path.exists(f"{t.away}/file"), later)
+        contains(later.err, "refused 1 thing")
+
+
+@test
+def signals_reach_the_command_and_its_end_the_caller(t):
+    t.write("wait.py", "import os, signal, sys\n"
+            "signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))\n"
+            "print('ready', flush=True)\nsignal.pause()\n")
+    with session(t) as options:
+        with t.start("run", *options, "--", "python3", "wait.py") as p:
+            equal(p.stdout.readline(), b"ready\n")
+            p.send_signal(signal.SIGTERM)
+            equal(p.wait(RUN_SECONDS), 9)
+        # A client that is killed takes its command along, and nothing else
+        with t.start("run", *options, "--", "python3", "wait.py") as stays, \
+                t.start("run", *options, "--", "python3", "wait.py") as p:
+            stays.stdout.readline()
+            p.stdout.readline()
+            equal(len(listed(t)["web"]["commands"]), 2)
+            p.kill()
+            p.wait()
+            wait_until(lambda: listed(t)["web"]["processes"] == 1, "the end of one command")
+            stays.send_signal(signal.SIGTERM)
+            equal(stays.wait(RUN_SECONDS), 9)
+
+
+@test
+def ctrl_c_reaches_the_command(t):
+    from terminal import Terminal
+    with session(t) as options:
+        t.inside("true", options=options).ok()
+        with Terminal([CLOCHE, "run", *options, "--", "sh", "-c",
+                       "trap 'echo caught; exit 3' INT; echo ready; while :; do sleep 0.1; done"],
+                      env=dict(os.environ), cwd=t.dir) as term:
+            term.expect("ready")
+            term.send(b"\x03")
+            equal(term.wait(RUN_SECONDS), 3)
+            contains(term.text, "caught")
+
+
+@test
+def another_policy_is_refused_with_the_difference(t):
+    with session(t) as options:
+        t.inside("true", options=options).ok()
+        r = t.inside("touch", "ran", options=[*options, "--allow", "registry.example.org",
+                                              "--write", t.away])
+        r.ended(125)
+        contains(r.err, "only this command:     allow registry.example.org")
+        contains(r.err, f"only this command:     write {t.away}")
+        check(not t.exists("ran"))
+        # Of another project, too; and the session is unharmed
+        other = f"{t.home}/other"
+        os.mkdir(other)
+        r = t.inside("true", options=options, cwd=other).ended(125)
+        contains(r.err, f"only the session:      project {t.dir}")
+        contains(r.err, f"only this command:     project {other}")
+        t.inside("touch", "ran", options=options).ok()
+        check(t.exists("ran"))
+        for option in (["--secret", "A@registry.example.org"], ["--ephemeral"],
+                       ["--tier", "landlock"]):
+            t.inside("true", options=[*options, *option]).ended(125)
+
+
+@test
+def an_edit_of_the_settings_reaches_every_command(t):
+    t.write(f"{t.home}/.config/cloche/policy.json", "{}")
+    script = f"until echo x > {t.away}/$0; do :; done 2>/dev/null"
+    with session(t) as options:
+        t.inside("true", options=options).ok()
+        check(t.shell(f"echo x > {t.away}/early", options).code != 0)
+        with t.start("run", *options, "--", "sh", "-c", f"echo ready; {script}", "a") as a, \
+                t.start("run", *options, "--", "sh", "-c", f"echo ready; {script}", "b") as b:
+            a.stdout.readline()
+            b.stdout.readline()
+            t.write(f"{t.home}/.config/cloche/policy.json",
+                    json.dumps({"filesystem": {"allowWrite": [t.away]}}))
+            equal((a.wait(RUN_SECONDS), b.wait(RUN_SECONDS)), (0, 0))
+        # One that joins later has the edited policy, and is not refused for it
+        t.inside("touch", f"{t.away}/c", options=options).ok()
+    equal(sorted(os.listdir(t.away)), ["a", "b", "c"])
+
+
+@test
+def time_and_file_size_are_limited_for_each_command(t):
+    with session(t) as options:
+        t.inside("sleep", "1000", options=[*options, "--timeout", "100ms"]).ended(124)
+        big = "head -c 100000 /dev/zero > big"
+        equal(t.shell(big, [*options, "--file-size", "50K"]).code, 128 + signal.SIGXFSZ)
+        t.shell(big, options).ok()
+
+
+@test
+def processes_are_limited_for_the_session_which_can_still_be_stopped(t):
+    with session(t) as options:
+        options = [*options, "--pids", "30"]
+        t.inside("true", options=options).ok()
+        t.write("bomb.py", "import os, signal\n"
+                "for i in range(200):\n"
+                "    try:\n"
+                "        if not os.fork():\n"
+                "            signal.pause()\n"
+                "    except OSError:\n"
+                "        open('full', 'w').close()\n"
+                "        break\n")
+        t.shell("python3 bomb.py >/dev/null 2>&1", options).ok()
+        check(t.exists("full"))
+        check(listed(t)["web"]["processes"] > 20)
+        t.run("session", "stop", "web").ok()
+    equal(listed(t), {})
+
+
+@test
+def a_session_ends_when_it_is_idle_but_not_under_a_command(t):
+    with session(t) as options:
+        options = [*options, "--session-idle", "1ms"]
+        with t.start("run", *options, "--", "sh", "-c", "echo ready; read line") as p:
+            equal(p.stdout.readline(), b"ready\n")
+            equal(list(listed(t)), ["web"])
+            p.communicate(b"\n")
+            equal(p.returncode, 0)
+        wait_until(lambda: not sockets(t), "the end of the session")
+
+
+@test
+def many_join_at_once_and_in_a_row_without_growth(t):
+    with session(t) as options:
+        started = [t.start("run", *options, "--", "sh", "-c", f"exit {i % 100}",
+                           stdin=subprocess.DEVNULL) for i in range(long(40, 200))]
+        for i, p in enumerate(started):
+            p.communicate()
+            equal(p.returncode, i % 100)
+        equal(list(listed(t)), ["web"])
+
+        def use():
+            pid = holder(t)
+            rss = int(re.search(r"VmRSS:\s*(\d+)", _status(pid)).group(1))
+            return len(os.listdir(f"/proc/{pid}/fd")), rss
+        mounts = t.shell("wc -l < /proc/self/mountinfo", options).ok().out
+        fds, rss = use()
+        for _ in range(long(200, 10000)):
+            t.inside("true", options=options).ok()
+        later_fds, later_rss = use()
+        # A connection that has just ended may still be counted
+        check(later_fds < fds + 10, fds, later_fds)
+        # A sanitizer keeps what was freed
+        check(SANITIZED or later_rss < rss + 2048, rss, later_rss)
+        equal(t.shell("wc -l < /proc/self/mountinfo", options).ok().out, mounts)
+
+
+def _status(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return file.read()
+
+
+@test
+def a_holder_that_is_killed_leaves_nothing(t):
+    generator = random.Random(7)
+    for i in range(long(20, 200)):
+        clients = [t.start("run", "--session", "web", "--", "sh", "-c",
+                           "sleep 1000 & exec sleep 1000", stdin=subprocess.DEVNULL)
+                   for _ in range(3)]
+        if i % 2:	# At any moment, or when all run
+            wait_until(lambda: listed(t).get("web", {}).get("processes") == 6, "six processes")
+        else:
+            wait_until(lambda: sockets(t), "a session")
+            for _ in range(generator.randrange(20)):
+                listed(t)
+        found = listed(t).get("web")
+        if found:
+            os.kill(found["holder"], signal.SIGKILL)
+        for p in clients:
+            if not found or i % 2 == 0:
+                p.kill()	# It may have started the next session
+            p.communicate()
+        t.run("session", "stop", "web")
+        wait_until(lambda: not running(), "the end of all processes")
+        equal(listed(t), {})
+        equal(sockets(t), [])
+    left = [name for name in os.listdir(f"{t.home}/.local/state/cloche")
+            if name not in ("sessions", "violations.jsonl", "tmp", "walk")]
+    note("state directory:", left)
+
+
+@test
+def a_holder_that_does_not_answer_is_ended_all_the_same(t):
+    with session(t) as options:
+        t.shell("sleep 1000 </dev/null >/dev/null 2>&1 &", options).ok()
+        os.kill(holder(t), signal.SIGSTOP)
+        contains(t.run("session", "list").ok().out, "does not answer")
+        t.run("session", "stop", "web").ok()
+        wait_until(lambda: not running(), "the end of all processes")
+        equal(listed(t), {})
+
+
+@test
+def every_command_has_a_record_that_names_the_session(t):
+    with session(t) as options:
+        t.shell(f"echo x > {t.away}/a; exit 2", options).ended(2)
+        t.shell("exit 3", options).ended(3)
+    with open(f"{t.home}/.local/state/cloche/violations.jsonl") as file:
+        records = [json.loads(line) for line in file]
+    runs = [r for r in records if r.get("record") == "run"]
+    equal([(r["session"], r["status"], sum(r["refused"].values())) for r in runs],
+          [("web", 2, 1), ("web", 3, 0)])
+    equal({r["run"] for r in records if "kind" in r}, {runs[0]["run"]})
+
+
+@test
+def names_are_checked(t):
+    for name in ("", "../x", ".x", "-x", "a/b", "x" * 65, "a b"):
+        t.inside("true", options=[f"--session={name}"]).ended(125, name)
+        check(t.run("session", "stop", "--", name).code != 0, name)
+    r = t.run("session", "stop", "none")
+    check(r.code != 0)
+    contains(r.err, "there is no session 'none'")
+
+
+main()
