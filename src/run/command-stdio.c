@@ -34,12 +34,13 @@ enum { CHUNK = 64 << 10 };
  * @inside:	The command's end; -1 once the sandbox has it
  * @from, @to:	Where bytes come from and go to
  * @full:	@source is @to: its reader is slow
+ * @typed:	@from is a terminal, which is waited for
  * @pending:	The buffer: a stack may be small. For the command also bytes that its
  *		full pipe did not take.
  */
 struct relay {
 	int pipe, inside, from, to;
-	bool full;
+	bool full, typed;
 	struct command_stdio *all;
 	struct loop *loop;
 	struct loop_source source;
@@ -50,6 +51,8 @@ struct relay {
 /**
  * struct command_stdio - The three
  * @path:	The file that is opened again as standard input, or NULL
+ * @copies_terminals: A terminal goes in as a pipe
+ * @null:	Standard input instead of a terminal that is not ours to read; or -1
  * @limited:	@left is how many bytes may still be printed
  * @cut_off:	More was to be printed than that
  */
@@ -57,7 +60,8 @@ struct command_stdio {
 	int fds[3];
 	struct relay relays[3];
 	char *path;
-	bool limited, cut_off;
+	bool copies_terminals, limited, cut_off;
+	int null;
 	uint64_t left;
 };
 
@@ -203,6 +207,14 @@ static bool is_counted(const struct command_stdio *s, int fd)
 	return s->limited && fd != STDIN_FILENO && !isatty(fd);
 }
 
+/* A read from the terminal would stop us */
+static bool is_in_background(void)
+{
+	const pid_t group = isatty(STDIN_FILENO) ? tcgetpgrp(STDIN_FILENO) : -1;
+
+	return group > 0 && group != getpgrp();
+}
+
 static int look_at(struct command_stdio *s, const struct plan *plan, int fd,
 		   struct err *err)
 {
@@ -220,7 +232,12 @@ static int look_at(struct command_stdio *s, const struct plan *plan, int fd,
 	if (S_ISSOCK(st.st_mode) && !is_tied(plan, fd))
 		return fail(err, -EINVAL, "descriptor %d is a socket with which the command could reach others; put a pipe in between (| cat)",
 			    fd);
-	if (!needs_relay(s, plan, fd) && !is_counted(s, fd))
+	if (s->copies_terminals && fd == STDIN_FILENO && is_in_background()) {
+		s->fds[fd] = s->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		return 0;
+	}
+	if (!needs_relay(s, plan, fd) && !is_counted(s, fd) &&
+	    !(s->copies_terminals && isatty(fd)))
 		return 0;
 	/* One file, one pipe: or 2>&1 would lose its order */
 	for (int i = 0; i < fd; i++) {
@@ -233,11 +250,13 @@ static int look_at(struct command_stdio *s, const struct plan *plan, int fd,
 }
 
 int command_stdio_new(const struct plan *plan, const struct number *output,
-	       struct command_stdio **ret, struct err *err)
+	       bool copies_terminals, struct command_stdio **ret, struct err *err)
 {
 	struct command_stdio *s = mem_zalloc(sizeof(*s));
 	int r = 0;
 
+	s->copies_terminals = copies_terminals;
+	s->null = -1;
 	s->limited = output->set;
 	s->left = output->value;
 	for (int i = 0; i < 3; i++) {
@@ -261,8 +280,10 @@ void command_stdio_free(struct command_stdio *s)
 		close_fd(&s->relays[i].inside);
 		free(s->relays[i].pending);
 	}
-	if (s)
+	if (s) {
+		close_fd(&s->null);
 		free(s->path);
+	}
 	free(s);
 }
 
@@ -326,7 +347,7 @@ static bool copy_out(struct relay *r)
 	return !over;
 }
 
-/* To the command: a file is always ready, the pipe is waited for */
+/* To the command: a file is always ready, a terminal was waited for */
 static void copy_in(struct relay *r)
 {
 	ssize_t n;
@@ -381,7 +402,10 @@ static int on_ready(void *arg, uint32_t events)
 		finish(r);	/* The reader is gone */
 	else
 		copy_in(r);
-	return 0;
+	if (!r->typed || r->pipe < 0)
+		return 0;
+	return r->at == r->len ? wait_for(r, r->from, EPOLLIN) :
+				 wait_for(r, r->to, EPOLLOUT);
 }
 
 int command_stdio_start(struct command_stdio *s, struct loop *loop, struct err *err)
@@ -394,9 +418,11 @@ int command_stdio_start(struct command_stdio *s, struct loop *loop, struct err *
 		if (r->pipe < 0)
 			continue;
 		r->loop = loop;
-		r->source = (struct loop_source){ r->pipe, on_ready, r };
-		e = loop_add(loop, &r->source,
-			     r->from == r->pipe ? EPOLLIN : EPOLLOUT);
+		r->typed = r->to == r->pipe && isatty(r->from);
+		r->source = (struct loop_source){ r->typed ? r->from : r->pipe,
+						  on_ready, r };
+		e = loop_add(loop, &r->source, r->to == r->pipe && !r->typed ?
+			     EPOLLOUT : EPOLLIN);
 		if (e < 0)
 			return fail(err, e, "cannot relay descriptor %d", i);
 	}

@@ -31,10 +31,11 @@ void command_stdio_reserve(void);
 
 /* Look at 0, 1 and 2; make the pipes that are needed. -EINVAL with a message for
  * descriptors that may not go in at all (directories). @output is how much may
- * be printed.
+ * be printed. @copies_terminals: the sandbox has no name of its own for the caller's
+ * terminal, and fchmod() would reach the host's, so it gets pipes instead.
  */
 int command_stdio_new(const struct plan *plan, const struct number *output,
-	       struct command_stdio **ret, struct err *err);
+	       bool copies_terminals, struct command_stdio **ret, struct err *err);
 void command_stdio_free(struct command_stdio *stdio);
 
 /* Fill in what init gets; a descriptor that the caller does not have is -1 */

@@ -359,7 +359,7 @@ int run_prepare(struct run *run)
 	run->limits = limits_new(d->policy);
 	if ((r = monitor_new(run)) < 0 ||
 	    (r = command_stdio_new(plan, &d->policy->numbers[NUMBER_OUTPUT],
-				   &run->stdio, run->err)) < 0)
+				   false, &run->stdio, run->err)) < 0)
 		return r;
 	if (plan->tmp == TMP_KEPT && d->tmpdir &&
 	    (r = tmpdir_open(d->tmpdir, d->policy->project,

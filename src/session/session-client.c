@@ -51,13 +51,12 @@ enum { LOOP_OVER, LOOP_AGAIN };	/* Values of loop_stop() */
  * @messages:	The connection to the holder
  * @started:	The command runs, or has run
  * @answered:	The holder has sent something: the command is not sent again
- * @input:	Its standard input is our terminal
  */
 struct joined {
 	struct run *run;
 	const char *name;
 	struct loop_source messages;
-	bool started, answered, input;
+	bool started, answered;
 };
 
 /* What cannot be shared by several commands, or needs what only a run of its own has */
@@ -158,16 +157,6 @@ static void fill_footer(const struct options *options, struct session_request *q
 	q->quiet = options_has(options, OPTION_QUIET);
 }
 
-/* In the background a read from the terminal would not stop the command, which is not
- * of our process group, but take what is typed for the shell
- */
-static bool is_in_background(void)
-{
-	const pid_t group = isatty(STDIN_FILENO) ? tcgetpgrp(STDIN_FILENO) : -1;
-
-	return group > 0 && group != getpgrp();
-}
-
 static int send_join(struct joined *j, int fd)
 {
 	struct run *run = j->run;
@@ -177,14 +166,11 @@ static int send_join(struct joined *j, int fd)
 		.file_size = size->value, .limited = size->set,
 	};
 	struct sandbox_request request = { 0 };
-	auto_close int text = -1, null = -1;
+	auto_close int text = -1;
 	int fds[SESSION_JOIN_FDS], r;
 	size_t n = 1;
 
 	command_stdio_fill(run->stdio, &request);
-	if (request.stdio[0] == STDIN_FILENO && is_in_background())
-		request.stdio[0] = null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	j->input = request.stdio[0] == STDIN_FILENO && isatty(STDIN_FILENO);
 	text = fds[0] = write_strings(run, request.stdin_path, &q.join);
 	if (text < 0)
 		return fail(run->err, text, "cannot hand the command to session '%s': %s",
@@ -351,11 +337,6 @@ static int on_job_signal(void *arg, uint32_t events)
 		loop_stop(j->run->loop, LOOP_OVER);
 		return 0;
 	}
-	/* Continued in the background: as if it had read from the terminal */
-	if (sig == SIGCONT && j->input && is_in_background()) {
-		job_stop(job, SIGTTIN, j->messages.fd);
-		return 0;
-	}
 	if ((info.ssi_code == SI_KERNEL || sig == SIGCONT) && job->command >= 0)
 		signal_group(j, sig);
 	else
@@ -382,7 +363,7 @@ static int prepare(struct joined *j)
 	(void)sigprocmask(SIG_SETMASK, NULL, &run->mask);
 	if ((r = loop_new(&run->loop, run->err)) < 0 ||
 	    (r = command_stdio_new(run->decision.plan, &policy->numbers[NUMBER_OUTPUT],
-				   &run->stdio, run->err)) < 0)
+				   true, &run->stdio, run->err)) < 0)
 		return r;
 	sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);

@@ -154,6 +154,25 @@ def ctrl_c_reaches_the_command(t):
 
 
 @test
+def the_terminal_is_read_and_written_but_not_handed_over(t):
+    from terminal import Terminal
+    script = ("import os, sys; print('typed', input()); "
+              "print([os.isatty(n) for n in range(3)], file=sys.stderr); "
+              "[os.fchmod(n, 0o666) for n in range(3)]")
+    with session(t) as options:
+        t.inside("true", options=options).ok()
+        with Terminal([CLOCHE, "run", *options, "--", "python3", "-c", script],
+                      env=dict(os.environ), cwd=t.dir) as term:
+            name = os.readlink(f"/proc/{term.pid}/fd/0")
+            before = os.stat(name).st_mode
+            term.send(b"words\n")
+            equal(term.wait(RUN_SECONDS), 0, term.text)
+            contains(term.text, "typed words")
+            contains(term.text, "[False, False, False]")
+            equal(os.stat(name).st_mode, before)
+
+
+@test
 def another_policy_is_refused_with_the_difference(t):
     with session(t) as options:
         t.inside("true", options=options).ok()
