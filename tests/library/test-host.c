@@ -21,6 +21,8 @@ static int many(int quick, int patient)
 	return getenv("CLOCHE_LONG") ? patient : quick;
 }
 
+enum { BLOCK_MIN = 32 };	/* Bytes that malloc() counts for the smallest block */
+
 TEST(a_thousand_runs_leak_nothing)
 {
 	const int runs = many(100, 1000);
@@ -44,8 +46,10 @@ TEST(a_thousand_runs_leak_nothing)
 	after = mallinfo2().uordblks;
 	CHECK_INT(count_fds(), fds);
 	CHECK_INT(count_children(), 0);
-	/* A sanitizer's allocator keeps no such count: it looks for leaks */
-	if (after > before)
+	/* A buffer may grow once; what each run leaks is a block of malloc() at least. A
+	 * sanitizer's allocator keeps no such count: it looks for leaks.
+	 */
+	if (after >= before + BLOCK_MIN * (size_t)(runs - runs / 2 - 1))
 		test_fail(__FILE__, __LINE__, "%zu bytes, then %zu", before,
 			  after);
 	cloche_sandbox_free(box);
