@@ -141,8 +141,21 @@ static int take_ready(struct run *run, const struct sandbox_message *m,
 	return r == 0 && run->waits ? let_go(run) : r;
 }
 
+/* Ctrl-C may have come before there was a command to get it, and not be read yet */
+static void take_early_signals(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	while (!run->serve && read(run->signals.fd, &info, sizeof(info)) ==
+	       (ssize_t)sizeof(info)) {
+		if (job_concerns(&run->job, &info))
+			job_signal(&run->job, (int)info.ssi_signo);
+	}
+}
+
 static void take_started(struct run *run, int pidfd)
 {
+	take_early_signals(run);
 	job_started(&run->job, pidfd);
 	run_network_command_runs(run->network);
 	sandbox_forget_plan(&run->sandbox);
