@@ -277,12 +277,12 @@ test('settings of Claude Code as a configuration of sandbox-runtime', () => {
       deny: ['Read(~/.env)', 'Edit(secret)', 'WebFetch(domain:b.example.org)'] },
     sandbox: { network: { allowedDomains: ['c.example.org', 'a.example.org'], allowLocalBinding: true },
       filesystem: { denyRead: ['/x'] }, ignoreViolations: { '*': ['y'] } },
-  }, { cwd: '/work', root: '/project' });
+  }, { cwd: '/base', root: '/project' });
   assert.deepStrictEqual(got, {
     network: { allowLocalBinding: true, allowedDomains: ['c.example.org', 'a.example.org'],
       deniedDomains: ['b.example.org'] },
     filesystem: { denyRead: ['/x', '~/.env'], allowRead: [],
-      allowWrite: ['.', '/srv/**', '/project/out'], denyWrite: ['/work/secret'] },
+      allowWrite: ['.', '/srv/**', '/project/out'], denyWrite: ['/base/secret'] },
     ignoreViolations: Object.assign(Object.create(null), { '*': ['y'] }),
   });
   const { SandboxRuntimeConfigSchema } = require('cloche/srt');

@@ -325,11 +325,11 @@ class Machine(unittest.TestCase):
             "permissions": {"allow": ["Edit(//srv/**)", "WebFetch(domain:a.example.org)"],
                             "deny": ["Read(~/.env)", "Edit(secret)"]},
             "sandbox": {"network": {"allowedDomains": ["c.example.org"]},
-                        "ignoreViolations": {"*": ["y"]}}}, cwd="/work"), {
+                        "ignoreViolations": {"*": ["y"]}}}, cwd="/base"), {
             "network": {"allowedDomains": ["c.example.org", "a.example.org"],
                         "deniedDomains": []},
             "filesystem": {"denyRead": ["~/.env"], "allowRead": [],
-                           "allowWrite": [".", "/srv/**"], "denyWrite": ["/work/secret"]},
+                           "allowWrite": [".", "/srv/**"], "denyWrite": ["/base/secret"]},
             "ignoreViolations": {"*": ["y"]}})
 
     def test_tags_are_taken_out(self):
