@@ -27,6 +27,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "policy/policy.h"
 #include "run/decision.h"
@@ -504,16 +505,9 @@ enum shim_state shim_state(const struct shim *shim, const char *path)
 /* Behind the name, which may hold anything, stand the state and the parent */
 pid_t process_parent(pid_t pid)
 {
-	char path[64];
-	auto_buf struct buf text = { 0 };
-	auto_close int fd = -1;
-	const char *p;
+	char text[STAT_MAX];
+	const char *p = proc_stat(pid, text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fs_read_fd(fd, STAT_MAX, &text, NULL) < 0)
-		return 0;
-	p = strrchr(buf_str(&text), ')');
 	return p && strlen(p) > 4 ? (pid_t)strtol(p + 4, NULL, 10) : 0;
 }
 

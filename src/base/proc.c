@@ -14,6 +14,8 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -169,4 +171,34 @@ int reap_exit_code(int status)
 {
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
 				   : WEXITSTATUS(status);
+}
+
+/* A small file of /proc. False, or @text as a string. */
+static bool read_small(const char *path, char *text, size_t size)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return true;
+}
+
+char *proc_stat(pid_t pid, char *text, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	return read_small(path, text, size) ? strrchr(text, ')') : NULL;
+}
+
+pid_t proc_of_pidfd(int pidfd)
+{
+	char path[64], text[1024];
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	at = read_small(path, text, sizeof(text)) ? strstr(text, "\nPid:") : NULL;
+	return at ? (pid_t)strtol(at + strlen("\nPid:"), NULL, 10) : -1;
 }

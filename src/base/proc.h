@@ -74,6 +74,15 @@ void reap_rest(void);
  */
 void reap_adopt(void);
 
+/* Read /proc/@pid/stat into @text. The parenthesis behind the name, which may hold
+ * anything itself: ") S 1 7 0 ...", state, parent, process group, session. NULL if there
+ * is no such process.
+ */
+char *proc_stat(pid_t pid, char *text, size_t size);
+
+/* The process behind a pidfd; -1 if that is not known, or it was reaped */
+pid_t proc_of_pidfd(int pidfd);
+
 /* A wait status as a shell tells it: 128+N for signal N */
 int reap_exit_code(int status);
 

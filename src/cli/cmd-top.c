@@ -21,6 +21,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "base/terminal.h"
 #include "cli/command-line.h"
@@ -118,12 +119,8 @@ static uint64_t number_at(const char *text, unsigned int n, int base)
 static void read_process(struct top *top, pid_t pid)
 {
 	enum { PARENT = 1, USER_TICKS = 11, SYSTEM_TICKS = 12, RESIDENT = 21 };
-	char path[64], text[1024], *at;
-	auto_fclose FILE *file = NULL;
+	char text[1024], *at = proc_stat(pid, text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file = fopen(path, "re");
-	at = file && fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
 	if (!at)
 		return;
 	at++;

@@ -92,25 +92,17 @@ static int explain_fork(const struct bwrap_plan *plan, struct err *err)
 static int take_pid(struct first *first, struct err *err)
 {
 	struct sandbox_message m;
-	int fd = -1, r = 0;
+	int fd = -1;
 	size_t n = 1;
-	auto_buf struct buf info = { 0 };
-	char path[64];
-	const char *at;
 
 	if (socket_recv(first->socket, &m, sizeof(m), &fd, &n) !=
 	    (ssize_t)sizeof(m))
 		return fail(err, -EPROTO, "the sandbox ended before it began");
 	if (m.event == SANDBOX_FAILED)
 		return fail(err, -ECANCELED, "%s", m.text);
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	r = fs_read(AT_FDCWD, path, 4096, &info, NULL);
-	at = strstr(buf_str(&info), "\nPid:");
+	first->pid = proc_of_pidfd(fd);
 	close_fd(&fd);
-	if (r < 0 || !at)
-		return fail(err, -EPROTO, "the sandbox's process is unknown");
-	first->pid = (pid_t)strtol(at + 5, NULL, 10);
-	return 0;
+	return first->pid > 0 ? 0 : fail(err, -EPROTO, "the sandbox's process is unknown");
 }
 
 /* Must the first process wait until others know of it? */

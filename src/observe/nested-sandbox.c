@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/proc.h"
 
 void nested_sandboxes_done(struct nested_sandboxes *n)
 {
@@ -67,18 +68,9 @@ int nested_announce(struct nested_sandboxes *n, pid_t pid,
 /* The parent of @pid; 0 if it is gone, or has none */
 static pid_t parent_pid(pid_t pid)
 {
-	char path[32], text[256];
-	const char *p;
-	ssize_t len;
-	auto_close int fd = -1;
+	char text[256];
+	const char *p = proc_stat(pid, text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (len <= 0)
-		return 0;
-	text[len] = '\0';
-	p = strrchr(text, ')'); /* The name before it may be anything */
 	return p && strlen(p) > 4 ? (pid_t)strtol(p + 4, NULL, 10) : 0;
 }
 

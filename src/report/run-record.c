@@ -4,7 +4,6 @@
 #include "report/run-record.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "base/sha256.h"
 #include "policy/policy.h"
 #include "report/command-text.h"
@@ -48,23 +48,12 @@ void run_record_done(struct run_record *record)
 	}
 }
 
-/* Field 22 of /proc/PID/stat. The name before it may hold anything, so it is counted from
- * the last parenthesis. 0 if there is no such process.
- */
+/* Field 22 of /proc/PID/stat; 0 if there is no such process */
 static uint64_t start_ticks(pid_t pid)
 {
 	enum { AFTER_NAME = 20 };
-	char path[64], text[1024], *at;
-	auto_close int fd = -1;
-	ssize_t n;
+	char text[1024], *at = proc_stat(pid, text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	at = strrchr(text, ')');
 	for (int i = 0; at && i < AFTER_NAME; i++)
 		at = strchr(at + 1, ' ');
 	return at ? strtoull(at + 1, NULL, 10) : 0;

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "policy/policy.h"
 
@@ -126,20 +127,9 @@ bool job_concerns(const struct job *job, const struct signalfd_siginfo *info)
 /* Is the process behind @pidfd stopped? */
 static bool is_stopped(int pidfd)
 {
-	auto_buf struct buf text = { 0 };
-	char path[64];
-	const char *at;
+	char text[256];
+	const char *at = proc_stat(proc_of_pidfd(pidfd), text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	if (fs_read(AT_FDCWD, path, 4096, &text, NULL) < 0)
-		return false;
-	at = strstr(buf_str(&text), "\nPid:");
-	snprintf(path, sizeof(path), "/proc/%ld/stat",
-		 at ? strtol(at + 5, NULL, 10) : 0);
-	text.len = 0;
-	if (fs_read(AT_FDCWD, path, 4096, &text, NULL) < 0)
-		return false;
-	at = strrchr(buf_str(&text), ')');	/* The name may hold anything */
 	return at && at[1] == ' ' && at[2] == 'T';
 }
 

@@ -78,20 +78,10 @@ static bool kill_children(const struct init *init)
  */
 static bool find_job(pid_t pid, char *name, size_t size, bool *ret_runs)
 {
-	char path[64], text[256], *open_at, *close_at, *at;
-	auto_close int fd = -1;
-	ssize_t n;
+	char text[256], *close_at = proc_stat(pid, text, sizeof(text)), *at;
+	const char *open_at = close_at ? strchr(text, '(') : NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	open_at = strchr(text, '(');
-	close_at = strrchr(text, ')');
-	/* "7 (name) S 1 7 0": state, parent, process group, session */
-	if (!open_at || !close_at || close_at < open_at || close_at[1] != ' ' ||
+	if (!open_at || close_at < open_at || close_at[1] != ' ' ||
 	    !close_at[2] || strchr("ZX", close_at[2]))
 		return false;
 	(void)strtol(close_at + 3, &at, 10);

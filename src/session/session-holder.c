@@ -532,24 +532,11 @@ static struct client *client_of(const struct holder *h, uint32_t id)
 	return NULL;
 }
 
-static pid_t pid_of(int pidfd)
-{
-	auto_buf struct buf text = { 0 };
-	char path[64];
-	const char *at;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	if (fs_read(AT_FDCWD, path, 4096, &text, NULL) < 0)
-		return -1;
-	at = strstr(buf_str(&text), "\nPid:");
-	return at ? (pid_t)strtol(at + 5, NULL, 10) : -1;
-}
-
 static void take_started(struct client *c, int *fd)
 {
 	c->state = CLIENT_RUNS;
 	c->pidfd = take_fd(fd);
-	c->pid = pid_of(c->pidfd);
+	c->pid = proc_of_pidfd(c->pidfd);
 	if (!send_reply(c, &(struct session_reply){ .event = SESSION_STARTED },
 			NULL, &c->pidfd) && c->source.fd >= 0)
 		lose_client(c);

@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "session/session-wire.h"
 
 enum {
@@ -51,14 +52,11 @@ static const char *field(const char *at, unsigned int n)
 
 static bool read_stat(const char *name, struct process *ret)
 {
-	auto_free char *path = mem_printf("/proc/%s/stat", name);
-	auto_buf struct buf text = { 0 };
+	char text[STAT_MAX];
 	const char *at;
 
-	if (fs_read(AT_FDCWD, path, STAT_MAX, &text, NULL) < 0)
-		return false;
 	ret->pid = (pid_t)strtol(name, NULL, 10);
-	at = strrchr(buf_str(&text), ')');	/* The name may hold anything */
+	at = proc_stat(ret->pid, text, sizeof(text));
 	if (!at || !field(at + 1, 21))
 		return false;
 	ret->parent = (pid_t)strtol(field(at + 1, 1), NULL, 10);
