@@ -35,6 +35,7 @@
 #include "tls/config.h"
 #include "tls/tls-conn.h"
 #include "tls/tls-end.h"
+#include "tls/tls-report.h"
 
 enum { VALUES_MS = 10000 }; /* Until all values must have come */
 
@@ -217,7 +218,7 @@ static int on_channel(void *arg, uint32_t events)
 			close_fd(&fds[i]);
 		/* Without its descriptors, when there was no space for them */
 		if (in.m.kind == TLS_SERVE)
-			tls_conn_done(server, in.m.id);
+			tls_report_done(server, in.m.id);
 		return 0;
 	}
 	tls_conn_start(server, in.m.id, &serve.host, fds[0], fds[1],

@@ -31,11 +31,10 @@
 #include "gate/conn-timer.h"
 #include "gate/http-answer.h"
 #include "gate/proto/http-body.h"
-#include "gate/tls-wire.h"
-#include "ipc/socket.h"
 #include "tls/authority.h"
 #include "tls/scrub.h"
 #include "tls/tls-end.h"
+#include "tls/tls-report.h"
 
 enum {
 	WAITING_MAX = 64 << 10, /* Bytes that wait for the other side */
@@ -74,40 +73,11 @@ struct tls_conn {
 	struct loop_task task;
 };
 
-static void send_text(struct tls_server *server, uint32_t id,
-		      enum tls_message_kind kind, const char *text, size_t n)
-{
-	const struct tls_message message = { .kind = kind, .id = id };
-	auto_buf struct buf out = { 0 };
-
-	buf_add(&out, &message, sizeof(message));
-	buf_add(&out, text, n);
-	if (socket_send(server->channel, out.p, out.len, NULL, 0) < 0)
-		server->lost++;
-}
-
-static void send_message(struct tls_conn *conn, enum tls_message_kind kind,
-			 const char *text, size_t n)
-{
-	send_text(conn->server, conn->id, kind, text, n);
-}
-
-void tls_conn_done(struct tls_server *server, uint32_t id)
-{
-	send_text(server, id, TLS_DONE, NULL, 0);
-}
-
 /* Report that something was refused */
 static void report(struct tls_conn *conn, const char *reason,
 		   const struct bound_secret *secret, const char *fix)
 {
-	auto_buf struct buf text = { 0 };
-
-	buf_add(&text, reason, strlen(reason) + 1);
-	buf_adds(&text, secret ? secret->name : "");
-	buf_addc(&text, '\0');
-	buf_add(&text, fix ? fix : "", fix ? strlen(fix) + 1 : 1);
-	send_message(conn, TLS_REFUSED, text.p, text.len);
+	tls_report_refused(conn->server, conn->id, reason, secret, fix);
 }
 
 static void free_later(void *arg)
@@ -129,7 +99,7 @@ static void conn_close(struct tls_conn *conn)
 	scrub_done(&conn->scrub);
 	LIST_REMOVE(conn, link);
 	server->n_conns--;
-	tls_conn_done(server, conn->id);
+	tls_report_done(server, conn->id);
 	loop_cancel(&conn->task);
 	conn->task.fn = free_later;
 	loop_defer(server->loop, &conn->task);
@@ -312,27 +282,6 @@ static void refuse_request(struct tls_conn *conn, const struct rewrite *w,
 	answer_client(conn, HTTP_ANSWER_BLOCKED, w->why, fix.p);
 }
 
-/* For the record of the run: a message per request would wake the gate each time */
-static void note_use(struct tls_conn *conn, const struct bound_secret *secret)
-{
-	struct tls_server *server = conn->server;
-
-	for (size_t i = 0; i < server->n_used; i++) {
-		const struct tls_use *use = &server->used[i];
-
-		if (use->secret == secret &&
-		    !strcmp(use->host, conn->host.name))
-			return;
-	}
-	if (server->n_used == TLS_USES_MAX)
-		return;
-	server->used[server->n_used++] = (struct tls_use){
-		.secret = secret,
-		.host = mem_strdup(conn->host.name),
-	};
-	send_message(conn, TLS_USED, secret->name, strlen(secret->name));
-}
-
 static void note_uses(struct tls_conn *conn, const struct rewrite *w)
 {
 	struct tls_server *server = conn->server;
@@ -343,7 +292,7 @@ static void note_uses(struct tls_conn *conn, const struct rewrite *w)
 			&server->values->v[s - server->secrets->v];
 
 		scrub_add(&conn->scrub, value->p, s->placeholder, value->len);
-		note_use(conn, s);
+		tls_report_use(server, conn->id, &conn->host, s);
 	}
 }
 

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls/tls-report.c - messages to the gate about its connections */
+
+#include "tls/tls-report.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "gate/tls-wire.h"
+#include "ipc/socket.h"
+#include "tls/tls-server.h"
+
+static void send_message(struct tls_server *server, uint32_t id,
+			 enum tls_message_kind kind, const char *text, size_t n)
+{
+	const struct tls_message message = { .kind = kind, .id = id };
+	auto_buf struct buf out = { 0 };
+
+	buf_add(&out, &message, sizeof(message));
+	buf_add(&out, text, n);
+	if (socket_send(server->channel, out.p, out.len, NULL, 0) < 0)
+		server->lost++;
+}
+
+void tls_report_done(struct tls_server *server, uint32_t id)
+{
+	send_message(server, id, TLS_DONE, NULL, 0);
+}
+
+void tls_report_refused(struct tls_server *server, uint32_t id,
+			 const char *reason, const struct bound_secret *secret,
+			 const char *fix)
+{
+	auto_buf struct buf text = { 0 };
+
+	buf_add(&text, reason, strlen(reason) + 1);
+	buf_adds(&text, secret ? secret->name : "");
+	buf_addc(&text, '\0');
+	buf_add(&text, fix ? fix : "", fix ? strlen(fix) + 1 : 1);
+	send_message(server, id, TLS_REFUSED, text.p, text.len);
+}
+
+void tls_report_use(struct tls_server *server, uint32_t id,
+		     const struct host *host, const struct bound_secret *secret)
+{
+	for (size_t i = 0; i < server->n_used; i++) {
+		const struct tls_use *use = &server->used[i];
+
+		if (use->secret == secret && !strcmp(use->host, host->name))
+			return;
+	}
+	if (server->n_used == TLS_USES_MAX)
+		return;
+	server->used[server->n_used++] = (struct tls_use){
+		.secret = secret,
+		.host = mem_strdup(host->name),
+	};
+	send_message(server, id, TLS_USED, secret->name, strlen(secret->name));
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls/tls-report.h - messages to the gate about its connections */
+
+#ifndef TLS_TLS_REPORT_H
+#define TLS_TLS_REPORT_H
+
+#include <stdint.h>
+
+struct bound_secret;
+struct host;
+struct tls_server;
+
+/* The gate's connection @id is over */
+void tls_report_done(struct tls_server *server, uint32_t id);
+
+/* Something on @id was refused. @secret and @fix may be NULL. */
+void tls_report_refused(struct tls_server *server, uint32_t id,
+			 const char *reason, const struct bound_secret *secret,
+			 const char *fix);
+
+/* @secret was put into a request to @host. Each pair is reported once: a message per
+ * request would wake the gate each time.
+ */
+void tls_report_use(struct tls_server *server, uint32_t id,
+		     const struct host *host,
+		     const struct bound_secret *secret);
+
+#endif /* TLS_TLS_REPORT_H */
