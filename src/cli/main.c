@@ -155,7 +155,7 @@ int main(int argc, char **argv)
 		options_verb = argv[1];
 	/* While SIGCHLD is ignored, waitpid() fails */
 	(void)signal(SIGCHLD, SIG_DFL);
-	sandbox_set_image(argv, environ);
+	sandbox_set_image(argv);
 	decision_set_program("/proc/self/exe");
 	if (argc > 0 && applet_find(argv[0])) {
 		r = applet_find(argv[0])->run(argc, argv);

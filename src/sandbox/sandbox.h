@@ -180,8 +180,8 @@ struct sandbox {
 
 #define SANDBOX_NONE { .pidfd = -1, .socket = -1 }
 
-/* main() only: its own arguments and environment, which init must not keep */
-void sandbox_set_image(char **argv, char **envp);
+/* main() only: init must not keep its arguments and environment */
+void sandbox_set_image(char **argv);
 
 /* Fork init, which waits for its plan. 0 and *@ret, or a negative errno with
  * words: then nothing was started. It can be given up with sandbox_stop().

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,33 +38,29 @@ static int explain_clone(struct err *err)
 	return fail_errno(err, "cannot make the sandbox's namespaces");
 }
 
+/* The kernel puts the arguments, the environment and the program's name one after
+ * the other. The pointers do not tell where the environment ends: libc replaces the
+ * one to GLIBC_TUNABLES.
+ */
 static struct {
 	char *start;
 	size_t len;
-} image[2];
+} image;
 
-void sandbox_set_image(char **argv, char **envp)
+void sandbox_set_image(char **argv)
 {
-	char **const areas[2] = { argv, envp };
+	const char *end = (const char *)getauxval(AT_EXECFN);
 
-	for (size_t i = 0; i < 2; i++) {
-		char **last = areas[i];
-
-		if (!last || !*last)
-			continue;
-		while (last[1])
-			last++;
-		image[i].start = areas[i][0];
-		image[i].len = (size_t)(*last + strlen(*last) - areas[i][0]);
+	if (argv[0] && end > argv[0]) {
+		image.start = argv[0];
+		image.len = (size_t)(end - argv[0]);
 	}
 }
 
 void child_wipe(void)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(image); i++) {
-		if (image[i].start)
-			explicit_bzero(image[i].start, image[i].len);
-	}
+	if (image.start)
+		explicit_bzero(image.start, image.len);
 }
 
 /* Those that take a new process. Init makes the others itself, while we go on. */

@@ -154,6 +154,17 @@ def the_first_process_shows_nothing_of_the_caller(t):
     contains(control.out, "hunter2", "the control")
 
 
+# libc replaces the pointer to this variable by one to a copy
+@test
+def libc_tunables_leave_nothing_of_the_caller_either(t):
+    words = ["GLIBC_TUNABLES=glibc.malloc.check=0", "PLANTED_SECRET=hunter2", "HOME=" + t.home]
+    for order in (words, words[::-1]):
+        r = t.outside("env", "-i", *order, CLOCHE, "run", "-c",
+                      "cat /proc/1/environ /proc/1/cmdline; echo read").ok()
+        contains(r.out, "read")
+        lacks(r.out + r.err, "hunter2")
+
+
 @test
 def only_the_sandbox_is_in_proc(t):
     r = t.shell("ls /proc | grep '^[0-9]' | wc -l; cat /proc/[0-9]*/comm")
