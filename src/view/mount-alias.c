@@ -162,7 +162,7 @@ static bool is_outer_mask(const struct view_rule *rule, const struct mount *own)
 
 int mount_alias_hide(struct view *view, struct err *err)
 {
-	const size_t n = view->rules.len;	/* It grows meanwhile */
+	size_t n;
 	auto_buf struct buf text = { 0 };
 	struct mounts m = { 0 };
 	const int r = fs_read(AT_FDCWD, "/proc/self/mountinfo", MOUNTS_TEXT_MAX,
@@ -171,7 +171,8 @@ int mount_alias_hide(struct view *view, struct err *err)
 	if (r < 0)
 		return r;
 	read_mounts(text.p, &m);
-	for (size_t i = 0; is_twice(&m) && i < n; i++) {
+	n = is_twice(&m) ? view->rules.len : 0;	/* It grows meanwhile */
+	for (size_t i = 0; i < n; i++) {
 		/* The array may move */
 		const struct view_rule rule = view->rules.v[i];
 		const struct mount *own = rule.list == PATH_DENY_READ &&

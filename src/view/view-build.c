@@ -623,7 +623,8 @@ static int build(struct policy *policy, struct walk_cache *cache, bool after,
 	view_sort(view);
 	hide_copies(view);
 	r = walk_roots(view, err);
-	if (r == 0)
+	/* Aliases are of what is hidden, and a view after a run shows what was planted */
+	if (r == 0 && !after)
 		r = mount_alias_hide(view, err);
 	if (r < 0)
 		return r;
