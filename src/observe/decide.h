@@ -16,15 +16,13 @@ enum decision_answer {
 	DECISION_ERROR,		/* @error; 0: the call goes on */
 	DECISION_DONE,		/* The observer made it: @error is its result */
 	DECISION_FD,		/* The observer made it: @fd is what it opened */
-	DECISION_PENDING,	/* A connect() that the observer waits for on @fd */
+	DECISION_PENDING,	/* A connect() that is answered later (sockets.c) */
 };
 
 /**
  * struct decision - The answer to a call
  * @error:	See above; a positive errno
  * @fd:		The caller's to close
- * @inode:	Of DECISION_PENDING: unless -1, the queue of this socket is full, so
- *		address_connect() is to be tried again; the caller's to close
  * @report:	The policy refuses it; then also:
  * @kind, @path, @verdict: what was refused, where, and why
  * @path:	NULL if the policy was not consulted: the call can only fail
@@ -32,7 +30,7 @@ enum decision_answer {
  */
 struct decision {
 	enum decision_answer answer;
-	int error, fd, inode;
+	int error, fd;
 	bool report, scan;
 	enum violation_kind kind;
 	const struct resolved_path *path;

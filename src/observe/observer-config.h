@@ -12,6 +12,7 @@
 
 #include "plan/fuse-mask.h"
 
+struct loop;
 struct mask_fds;
 struct seccomp_data;
 struct violation;
@@ -135,6 +136,7 @@ struct observer_policy {
 /**
  * struct observer_config - All that the observer needs
  * @listener:	The descriptor of seccomp's listener; the observer's from now on
+ * @loop:	Where connections under way are waited for; outlives the observer
  * @policy:	See above
  * @sink:	Where refusals go
  * @no_mounts:	The floor is Landlock alone: what no rule allows is EACCES
@@ -153,6 +155,7 @@ struct observer_policy {
  */
 struct observer_config {
 	int listener;
+	struct loop *loop;
 	struct observer_policy policy;
 	const struct violation_sink *sink;
 	const struct mask_fds *mask_fds;

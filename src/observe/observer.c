@@ -36,7 +36,6 @@
 #include "observe/emulate.h"
 #include "observe/fast-path.h"
 #include "observe/inflight-calls.h"
-#include "observe/pending-connect.h"
 #include "observe/resolved-path.h"
 #include "observe/sockets.h"
 #include "observe/tracee.h"
@@ -48,7 +47,6 @@ enum { ANCESTORS_MAX = 1000 };
  * struct observer - All of it
  * @config:	Of @fast
  * @reason:	Of the refusal being reported
- * @pending:	Where every connect() is emulated, else NULL
  */
 struct observer {
 	struct fast_path *fast;
@@ -59,20 +57,19 @@ struct observer {
 	struct resolved_path paths[2];
 	struct observer_stats stats;
 	char reason[256];
-	struct pending_connect *pending;
 };
 
 int observer_new(const struct observer_config *config, struct observer **ret,
 		 struct err *err)
 {
 	struct observer *o;
-	int r;
 
 	if (!config->policy.verdict)
 		return fail(err, -EINVAL, "an observer needs a policy");
 	o = mem_zalloc(sizeof(*o));
 	o->fast = fast_path_new(config);
 	o->config = &o->fast->config;
+	o->addresses.loop = config->loop;
 	for (size_t i = 0; i < config->nsockets; i++)
 		*vec_push(&o->addresses.allowed) = config->sockets[i];
 	tracees_init(&o->tracees, config->mask_fds);
@@ -80,12 +77,6 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	/* Where reads are notified, the thread would only pass most on */
 	if (!config->reads)
 		(void)fast_path_start(o->fast);
-	if (config->sockets_by_path &&
-	    (r = pending_connect_new(fast_path_fd(o->fast), config->listener,
-				     &o->pending)) < 0) {
-		observer_free(o);
-		return fail(err, r, "cannot wait for connections");
-	}
 	*ret = o;
 	return 0;
 }
@@ -95,7 +86,6 @@ void observer_free(struct observer *o)
 	if (!o)
 		return;
 	(void)fast_path_free(o->fast);
-	pending_connect_free(o->pending);
 	tracees_done(&o->tracees);
 	addresses_done(&o->addresses);
 	free(o);
@@ -103,7 +93,7 @@ void observer_free(struct observer *o)
 
 int observer_fd(const struct observer *o)
 {
-	return o->pending ? pending_connect_fd(o->pending) : fast_path_fd(o->fast);
+	return fast_path_fd(o->fast);
 }
 
 void observer_set_policy(struct observer *o,
@@ -401,17 +391,11 @@ static int decide_notification(struct observer *o, struct notification *q,
 	return r < 0 ? r : 0;
 }
 
-static int respond(struct observer *o, uint64_t id, int error)
-{
-	struct seccomp_notif_resp resp = { .id = id, .error = -error };
-
-	return sys_notif_send(o->config->listener, &resp);
-}
-
 /* The filter refuses this call with EPERM and notifies for the report alone */
 static int refuse_filtered(struct observer *o, const struct notification *q)
 {
 	const struct observer_policy *policy = &o->config->policy;
+	struct seccomp_notif_resp resp = { .id = q->notif->id, .error = -EPERM };
 	struct violation v = {
 		.kind = VIOLATION_SYSCALL, .error = EPERM, .count = 1,
 	};
@@ -424,7 +408,7 @@ static int refuse_filtered(struct observer *o, const struct notification *q)
 		violation_done(&v);
 	}
 	o->stats.refused++;
-	return respond(o, q->notif->id, EPERM);
+	return sys_notif_send(o->config->listener, &resp);
 }
 
 /* Refuse a call whose path could not be read or resolved */
@@ -509,8 +493,7 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	resolved_path_done(&o->paths[0]);
 	resolved_path_done(&o->paths[1]);
 	if (d.answer == DECISION_PENDING)
-		return pending_connect_add(o->pending, notif->id, d.fd, d.inode) < 0 ?
-		       respond(o, notif->id, EAGAIN) : 0;
+		return 0;
 	if (!d.answer && !d.error && notification_makes(&q)) {
 		note_make(o);
 		inflight_add(o->fast->inflight, notif);
@@ -520,21 +503,11 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	return decide_send(o->config, &q, &d);
 }
 
-static void on_connected(void *arg, uint64_t id, int error)
-{
-	(void)respond(arg, id, error);
-}
-
 int observer_dispatch(struct observer *o, uint32_t events)
 {
 	struct seccomp_notif notif = { 0 };
 	int r;
 
-	if (o->pending) {
-		events = pending_connect_turn(o->pending, on_connected, o);
-		if (!events)
-			return 0;
-	}
 	if (!(events & EPOLLIN))
 		return events & (EPOLLHUP | EPOLLERR) ? 1 : 0;
 	r = fast_path_next(o->fast, &notif);

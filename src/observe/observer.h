@@ -38,9 +38,7 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 		 struct err *err);
 void observer_free(struct observer *observer);
 
-/* For the loop: wait for EPOLLIN and call observer_dispatch(), after which it
- * may be another descriptor
- */
+/* For the loop: wait for EPOLLIN and call observer_dispatch() */
 int observer_fd(const struct observer *observer);
 
 /* Answer one notification; @events is what epoll reported. 0; 1 when no tracee is

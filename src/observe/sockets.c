@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/btime.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -31,6 +33,8 @@
 #define SO_NETNS_COOKIE 71	/* Linux 5.14 */
 #endif
 
+enum { TRY_EVERY_MS = 5 };
+
 /**
  * struct address - A socket address, copied
  */
@@ -41,6 +45,22 @@ struct address {
 		struct sockaddr_storage room;
 	};
 	socklen_t len;
+};
+
+/**
+ * struct pending_connect - A connect() whose tracee waits
+ * @source:	Readable when there is something to do: @fd, or a timer
+ * @fd:		A copy of the tracee's socket
+ * @inode:	The Unix socket to connect @fd to as soon as its queue has space, or -1:
+ *		@fd is being connected. The kernel sends no event for such space, so it
+ *		is tried every few milliseconds.
+ */
+struct pending_connect {
+	struct addresses *addresses;
+	LIST_ENTRY(pending_connect) link;
+	struct loop_source source;
+	uint64_t id;
+	int listener, fd, inode;
 };
 
 /**
@@ -59,8 +79,23 @@ struct request {
 	struct address address;
 };
 
+/* The socket is its owner's as well: closing alone would leave it in the loop */
+static void drop_pending(struct pending_connect *p)
+{
+	loop_remove(p->addresses->loop, &p->source);
+	if (p->inode >= 0)
+		close_fd(&p->source.fd);
+	close_fd(&p->fd);
+	close_fd(&p->inode);
+	LIST_REMOVE(p, link);
+	p->addresses->n_pending--;
+	free(p);
+}
+
 void addresses_done(struct addresses *a)
 {
+	while (!LIST_EMPTY(&a->pending))
+		drop_pending(LIST_FIRST(&a->pending));
 	for (size_t i = 0; i < a->allowed.len; i++)
 		free(a->allowed.v[i].path);
 	free(a->allowed.v);
@@ -156,14 +191,7 @@ static int connect_inode(int copy, int inode, bool *waits)
 	return connect_copy(copy, &a, waits);
 }
 
-int address_connect(int copy, int inode)
-{
-	bool waits;
-
-	return connect_inode(copy, inode, &waits);
-}
-
-int address_error(int sock)
+static int socket_error(int sock)
 {
 	int error = 0;
 	socklen_t len = sizeof(error);
@@ -231,6 +259,54 @@ static void set_result(struct request *r, int error)
 	*r->ret = (struct decision){ .answer = DECISION_DONE, .error = error };
 }
 
+static int on_pending(void *arg, uint32_t events)
+{
+	struct pending_connect *p = arg;
+	struct seccomp_notif_resp resp = { .id = p->id };
+	uint64_t expired;
+	bool waits;
+	int error;
+
+	(void)events;
+	if (p->inode < 0) {
+		error = socket_error(p->fd);
+	} else {
+		(void)!read(p->source.fd, &expired, sizeof(expired));
+		/* Only while the tracee waits */
+		error = ioctl(p->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &p->id) < 0 ?
+			EINTR : connect_inode(p->fd, p->inode, &waits);
+		if (error == EAGAIN)
+			return 0;
+	}
+	resp.error = -error;
+	(void)sys_notif_send(p->listener, &resp);
+	drop_pending(p);
+	return 0;
+}
+
+/* The answer depends on what becomes of the copy; @inode is taken */
+static void wait_connected(struct request *r, int inode)
+{
+	struct addresses *a = r->addresses;
+	struct pending_connect *p = mem_zalloc(sizeof(*p));
+	int error;
+
+	*p = (struct pending_connect){
+		.addresses = a, .id = r->q->notif->id, .inode = inode,
+		.listener = r->config->listener, .fd = take_fd(&r->copy),
+	};
+	p->source = (struct loop_source){ inode < 0 ? p->fd : -1, on_pending, p };
+	LIST_INSERT_HEAD(&a->pending, p, link);
+	error = a->n_pending++ >= ADDRESS_PENDING_MAX ? -EBUSY :
+		inode < 0 ? loop_add(a->loop, &p->source, EPOLLOUT) :
+		loop_set_timer(a->loop, &p->source, TRY_EVERY_MS, true);
+	*r->ret = (struct decision){ .answer = DECISION_PENDING };
+	if (error < 0) {
+		drop_pending(p);
+		set_result(r, EAGAIN);
+	}
+}
+
 /* A socket that neither the policy nor the sandbox itself knows. What was left by
  * a server that is gone is answered as it would be anywhere: programs then remove
  * it and take its place. Of sockets in other network namespaces nothing is known.
@@ -266,10 +342,7 @@ static void connect_unix(struct request *r)
 	}
 	set_result(r, connect_inode(r->copy, fd, &waits));
 	if (r->ret->error == EAGAIN && waits)
-		*r->ret = (struct decision){
-			.answer = DECISION_PENDING, .fd = take_fd(&r->copy),
-			.inode = take_fd(&fd),
-		};
+		wait_connected(r, take_fd(&fd));
 }
 
 /* The inode that the socket @copy is bound to, O_PATH. The kernel opens it for
@@ -513,12 +586,9 @@ static void connect_away(struct request *r)
 		return;
 	/* Mostly it is there at once */
 	if (poll(&p, 1, 0) == 1)
-		set_result(r, address_error(r->copy));
+		set_result(r, socket_error(r->copy));
 	else
-		*r->ret = (struct decision){
-			.answer = DECISION_PENDING, .fd = take_fd(&r->copy),
-			.inode = -1,
-		};
+		wait_connected(r, -1);
 }
 
 /* Every connect() where Unix sockets go by path. Nothing is done once the tracee has

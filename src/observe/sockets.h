@@ -9,8 +9,9 @@
  *
  * A Unix socket may be connected to if the policy names it, or if it listens for
  * a process inside: the inode is recorded when listen() is called. An abstract name is
- * the sandbox's own if the network namespace is. Datagram sockets are refused: sendmsg() names an address in memory, where no filter sees
- * it, and copying every message of every socket would be the price.
+ * the sandbox's own if the network namespace is. Datagram sockets are refused: sendmsg()
+ * names an address in memory, where no filter sees it, and copying every message of every
+ * socket would be the price.
  */
 
 #ifndef OBSERVE_SOCKETS_H
@@ -18,17 +19,20 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/queue.h>
 
 #include "observe/decide.h"
 #include "observe/nested-sandbox.h"
 #include "observe/observer-config.h"
 #include "observe/resolved-path.h"
 
+struct loop;
 struct tracee;
 
 enum {
 	ADDRESS_OWN_MAX = 16384,	/* Sockets of the sandbox remembered */
 	ADDRESS_PINNED_MAX = 64,	/* Of them, where inodes have no birth */
+	ADDRESS_PENDING_MAX = 256,	/* Connections under way */
 };
 
 /**
@@ -38,12 +42,16 @@ enum {
  *		forgotten next, when there are too many
  * @pinned:	Open inodes, so that their numbers are not given to others
  * @nested:	Sandboxes inside, which may be connected to less
+ * @loop, @pending, @n_pending: Where connections under way are waited for, and those
  */
 struct addresses {
 	struct { struct observer_socket *v; size_t len, cap; } allowed, own;
 	struct { int *v; size_t len, cap; } pinned;
 	size_t oldest;
 	struct nested_sandboxes nested;
+	struct loop *loop;
+	LIST_HEAD(, pending_connect) pending;
+	size_t n_pending;
 };
 
 void addresses_done(struct addresses *a);
@@ -54,14 +62,6 @@ void addresses_done(struct addresses *a);
 int address_answer(struct addresses *addresses, const struct observer_config *config,
 		   const struct notification *q, struct resolved_path *place,
 		   struct decision *ret);
-
-/* Connect the socket @copy, without waiting, to the one that @inode is: 0 or an
- * errno
- */
-int address_connect(int copy, int inode);
-
-/* How the connect() that was under way on @socket ended: 0 or an errno */
-int address_error(int socket);
 
 /* True if a connect() with @args needs no answer but to go on: for any thread,
  * where sockets do not go by path

@@ -456,7 +456,8 @@ void monitor_masks(struct monitor *w, const int *fds, size_t nfds)
 int monitor_observe(struct monitor *w, int listener, struct err *err)
 {
 	struct observer_config config = {
-		.listener = listener, .sink = report_sink(w->report),
+		.listener = listener, .loop = w->run->loop,
+		.sink = report_sink(w->report),
 		.reads = w->run->decision.plan->observe_full ||
 			 w->run->decision.plan->observe_files,
 		.files = w->run->decision.plan->observe_files,
