@@ -35,6 +35,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "policy/mode.h"
 #include "policy/policy.h"
@@ -154,7 +155,7 @@ static char *find_project(struct err *err)
 	ssize_t n;
 
 	for (int i = 0; i < PARENTS_MAX && is_shell(pid); i++)
-		pid = process_parent(pid);
+		pid = proc_parent(pid);
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
 	n = readlink(path, real, sizeof(real));
 	if (n <= 0 || n == sizeof(real)) {
@@ -355,7 +356,7 @@ static const char *planted_variable(void)
 
 	/* A hook works in a child */
 	snprintf(path, sizeof(path), "/proc/%d/environ",
-		 (int)process_parent(getppid()));
+		 (int)proc_parent(getppid()));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		(void)fs_read_fd(fd, ENVIRON_MAX, &environment, NULL);

@@ -36,7 +36,7 @@
 
 static const char LIST[] = "shims.json";
 
-enum { SCRIPT_MAX = 64 << 10, STAT_MAX = 4096, WORDS_LOOKED_AT = 3 };
+enum { SCRIPT_MAX = 64 << 10, WORDS_LOOKED_AT = 3 };
 
 /* The script. @options are words for `cloche run`, NULL-ended. */
 static void write_text(const char *cloche, const char *name, const char *real,
@@ -502,15 +502,6 @@ enum shim_state shim_state(const struct shim *shim, const char *path)
 	return first && !strcmp(first, shim->path) ? SHIM_OK : SHIM_BYPASSED;
 }
 
-/* Behind the name, which may hold anything, stand the state and the parent */
-pid_t process_parent(pid_t pid)
-{
-	char text[STAT_MAX];
-	const char *p = proc_stat(pid, text, sizeof(text));
-
-	return p && strlen(p) > 4 ? (pid_t)strtol(p + 4, NULL, 10) : 0;
-}
-
 static bool is_same_file(const char *a, const char *real)
 {
 	auto_free char *x = realpath(a, NULL);
@@ -552,7 +543,7 @@ void shim_tell_bypass(struct buf *out)
 	if (getenv(SHIM_VARIABLE) || shim_read_list(&list, NULL) < 0)
 		return;
 	for (int depth = 0; pid > 1 && list.len && depth < SHIM_ANCESTORS_MAX;
-	     depth++, pid = process_parent(pid)) {
+	     depth++, pid = proc_parent(pid)) {
 		for (size_t i = 0; i < list.len; i++) {
 			if (!runs(pid, list.v[i].real))
 				continue;

@@ -74,7 +74,4 @@ void shim_list_done(struct shim_list *list);
  */
 void shim_tell_bypass(struct buf *out);
 
-/* The parent of @pid; 0 if that is unknown */
-pid_t process_parent(pid_t pid);
-
 #endif /* AGENT_SHIM_H */

@@ -69,6 +69,17 @@ int fs_read(int dirfd, const char *path, size_t max, struct buf *b,
 	return r < 0 ? fail_in(err, r, "%s", path) : 0;
 }
 
+bool fs_read_small(int dirfd, const char *path, char *text, size_t size)
+{
+	auto_close int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (!n)
+		errno = ENODATA;
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
 int fs_given_fd(const char *text)
 {
 	uint64_t fd;
@@ -474,4 +485,14 @@ int dir_next(struct dir *dir, struct dir_entry *ret)
 		ret->ino = entry->d_ino;
 		return 1;
 	}
+}
+
+int dir_has_names(int dirfd, const char *path)
+{
+	auto_close int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+				   O_NONBLOCK | O_CLOEXEC);
+	auto_dir struct dir dir = dir_of(fd);
+	struct dir_entry entry;
+
+	return fd < 0 ? -errno : dir_next(&dir, &entry);
 }

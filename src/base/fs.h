@@ -22,6 +22,11 @@ int fs_read(int dirfd, const char *path, size_t max, struct buf *b,
 /* As fs_read(), from a descriptor of any kind */
 int fs_read_fd(int fd, size_t max, struct buf *b, struct err *err);
 
+/* A file of /proc that is smaller than @size: true and @text as a string; false with
+ * errno if it cannot be read, or is empty
+ */
+bool fs_read_small(int dirfd, const char *path, char *text, size_t size);
+
 /* The descriptor that @text names, which the caller of this program left open for
  * it. -EINVAL if @text is not a number; -EBADF if it is not open, also for one of
  * our own, which all close on exec.
@@ -160,5 +165,10 @@ OWN_CLEANUP(dir_donep_, struct dir *, free(p->buffer))
 
 /* The next name, "." and ".." left out: 1, 0 at the end, or a negative errno */
 int dir_next(struct dir *dir, struct dir_entry *ret);
+
+/* 1 if the directory @path, which is not followed, has names in it, 0 if it is empty,
+ * or a negative errno
+ */
+int dir_has_names(int dirfd, const char *path);
 
 #endif /* BASE_FS_H */

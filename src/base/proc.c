@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/sys.h"
 
@@ -173,24 +174,20 @@ int reap_exit_code(int status)
 				   : WEXITSTATUS(status);
 }
 
-/* A small file of /proc. False, or @text as a string. */
-static bool read_small(const char *path, char *text, size_t size)
-{
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return true;
-}
-
 char *proc_stat(pid_t pid, char *text, size_t size)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	return read_small(path, text, size) ? strrchr(text, ')') : NULL;
+	return fs_read_small(AT_FDCWD, path, text, size) ? strrchr(text, ')') : NULL;
+}
+
+pid_t proc_parent(pid_t pid)
+{
+	char text[256];
+	const char *p = proc_stat(pid, text, sizeof(text));
+
+	return p && strlen(p) > 4 ? (pid_t)strtol(p + 4, NULL, 10) : 0;
 }
 
 pid_t proc_of_pidfd(int pidfd)
@@ -199,6 +196,7 @@ pid_t proc_of_pidfd(int pidfd)
 	const char *at;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	at = read_small(path, text, sizeof(text)) ? strstr(text, "\nPid:") : NULL;
+	at = fs_read_small(AT_FDCWD, path, text, sizeof(text)) ?
+	     strstr(text, "\nPid:") : NULL;
 	return at ? (pid_t)strtol(at + strlen("\nPid:"), NULL, 10) : -1;
 }

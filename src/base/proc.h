@@ -80,6 +80,9 @@ void reap_adopt(void);
  */
 char *proc_stat(pid_t pid, char *text, size_t size);
 
+/* The parent of @pid; 0 if it is gone, or has none */
+pid_t proc_parent(pid_t pid);
+
 /* The process behind a pidfd; -1 if that is not known, or it was reaped */
 pid_t proc_of_pidfd(int pidfd);
 

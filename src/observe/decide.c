@@ -287,20 +287,6 @@ static bool needs_emulation(const struct observer_config *config,
 	       config->policy.needs_emulation(config->policy.arg, p->path, false);
 }
 
-/* True if the directory @p is not empty */
-static bool is_filled(const struct resolved_path *p)
-{
-	uint64_t room[64];
-	auto_close int fd = openat(p->parent, p->name, O_RDONLY | O_DIRECTORY |
-				   O_NOFOLLOW | O_CLOEXEC);
-	struct dir dir = {
-		.fd = fd, .buffer = (char *)room, .size = sizeof(room),
-	};
-	struct dir_entry entry;
-
-	return fd >= 0 && dir_next(&dir, &entry) > 0;
-}
-
 static struct decision decide_remove(const struct observer_config *config,
 				     const struct notification *q)
 {
@@ -320,7 +306,8 @@ static struct decision decide_remove(const struct observer_config *config,
 	if (p->mount_root && !needs_emulation(config, p))
 		g = refuse_mount_point(g, p, VIOLATION_FS_WRITE);
 	/* As without the sandbox: npm empties a directory then, and gives up at EBUSY */
-	return g.error && dir && is_filled(p) ? fails(ENOTEMPTY) : g;
+	return g.error && dir && dir_has_names(p->parent, p->name) > 0 ?
+	       fails(ENOTEMPTY) : g;
 }
 
 /* What the rules say of both names, and of what moves */

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <linux/limits.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
@@ -308,36 +307,6 @@ static int emulate_two(const struct notification *q, int dir)
 	return r < 0 ? -errno : 0;
 }
 
-typedef struct __user_cap_data_struct caps[2];
-
-static int set_caps(const caps data)
-{
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-
-	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
-}
-
-/* 1 and *@before if there were any, 0 if there are none, or a negative errno */
-static int drop_caps(caps before)
-{
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	caps none;
-	int r;
-
-	if (syscall(SYS_capget, &header, before) < 0)
-		return -errno;
-	if (!before[0].effective && !before[1].effective)
-		return 0;
-	memcpy(none, before, sizeof(none));
-	none[0].effective = none[1].effective = 0;
-	r = set_caps(none);
-	return r < 0 ? r : 1;
-}
-
 static int emulate_call(const struct notification *q, int fd, bool one_user)
 {
 	auto_close int dir = -1, target = -1;
@@ -375,14 +344,21 @@ static int emulate_call(const struct notification *q, int fd, bool one_user)
 
 int emulate(const struct notification *q, int fd, bool one_user)
 {
-	caps before;
-	const int had = drop_caps(before);
-	const mode_t mask = umask(0);
-	const int r = had < 0 ? had : emulate_call(q, fd, one_user);
+	struct sys_caps before, none;
+	mode_t mask;
+	int r;
 
+	if (sys_capget(&before) < 0)
+		return -errno;
+	none = before;
+	none.effective = 0;
+	if (before.effective && sys_capset(&none) < 0)
+		return -errno;
+	mask = umask(0);
+	r = emulate_call(q, fd, one_user);
 	umask(mask);
 	/* Without them much else would fail, and safely */
-	if (had > 0)
-		(void)set_caps(before);
+	if (before.effective)
+		(void)sys_capset(&before);
 	return r;
 }

@@ -112,18 +112,14 @@ static bool is_called(pid_t pid, pid_t inner, const struct stat *pids)
 {
 	char path[64], status[1024];
 	const char *at;
-	auto_close int fd = -1;
 	struct stat st;
-	ssize_t n;
 	long last = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
 	if (stat(path, &st) < 0 || st.st_ino != pids->st_ino)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
-	status[n < 0 ? 0 : n] = '\0';
+	(void)fs_read_small(AT_FDCWD, path, status, sizeof(status));
 	at = strstr(status, "\nNSpid:");
 	if (!at)
 		return false;
@@ -136,10 +132,7 @@ static bool is_called(pid_t pid, pid_t inner, const struct stat *pids)
 static pid_t search_process(const struct fuse_masks_run *m, pid_t inner)
 {
 	auto_close int list = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	uint64_t room[1024];
-	struct dir dir = {
-		.fd = list, .buffer = (char *)room, .size = sizeof(room),
-	};
+	auto_dir struct dir dir = dir_of(list);
 	struct dir_entry entry;
 	struct stat pids;
 
@@ -195,41 +188,30 @@ static const struct read_call {
 #endif
 };
 
-/* Number and arguments of the call that @t waits in: true if they are known */
-static bool read_call(const struct tracee *t, const struct read_call **ret,
-		      unsigned long long args[2])
+/* The row of the call that @t waits in, and its arguments; NULL if that is not known */
+static const struct read_call *find_call(const struct tracee *t, uint64_t args[6])
 {
-	auto_close int fd = openat(t->dir, "syscall", O_RDONLY | O_CLOEXEC);
-	char text[256];
-	const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	char *end;
 	long nr;
 
-	text[n < 0 ? 0 : n] = '\0';	/* "NUMBER 0xARG 0xARG ..." */
-	nr = strtol(text, &end, 10);
-	if (end == text || *end != ' ')
-		return false;		/* It runs, or waits in none */
-	args[0] = strtoull(end, &end, 16);
-	args[1] = strtoull(end, &end, 16);
+	if (tracee_call(t->tid, &nr, args) <= 0)
+		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(reads); i++) {
-		if (reads[i].nr == nr) {
-			*ret = &reads[i];
-			return true;
-		}
+		if (reads[i].nr == nr)
+			return &reads[i];
 	}
-	return false;
+	return NULL;
 }
 
 static void read_reading(struct tracee *t, struct reading *ret)
 {
-	const struct read_call *call;
-	unsigned long long args[2];
+	uint64_t args[6];
+	const struct read_call *call = t ? find_call(t, args) : NULL;
 	char text[PATH_MAX];
 	ssize_t n = 0;
 
 	ret->op = NULL;
 	ret->path[0] = '\0';
-	if (!t || !read_call(t, &call, args))
+	if (!call)
 		return;
 	ret->op = call->name;
 	if (tracee_string(t, args[call->path], text, sizeof(text)) < 0)
@@ -302,26 +284,13 @@ static char *target_of(const struct fuse_masks_run *m,
 	return path_resolve("/", there);
 }
 
-static bool is_empty(const char *path)
-{
-	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-				 O_NONBLOCK | O_CLOEXEC);
-	uint64_t room[128];
-	struct dir dir = {
-		.fd = fd, .buffer = (char *)room, .size = sizeof(room),
-	};
-	struct dir_entry entry;
-
-	return fd >= 0 && dir_next(&dir, &entry) == 0;
-}
-
 /* True if the host has nothing there that could have been read */
 static bool is_nothing(const struct fuse_mask_event *event, const char *target)
 {
 	struct statx x;
 
 	if (event->what == FUSE_MASK_LISTED)
-		return is_empty(target);
+		return dir_has_names(AT_FDCWD, target) == 0;
 	return statx(AT_FDCWD, target, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
 		     AT_STATX_DONT_SYNC, STATX_TYPE, &x) < 0 &&
 	       (errno == ENOENT || errno == ENOTDIR);

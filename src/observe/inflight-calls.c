@@ -4,16 +4,13 @@
 #include "observe/inflight-calls.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
-#include "base/own.h"
+#include "observe/tracee.h"
 
 enum { PROBES = 8 };	/* Slots that a thread may be in */
 
@@ -58,27 +55,13 @@ void inflight_free(struct inflight *p)
  */
 static bool is_over(const struct passed_call *c)
 {
-	char path[64], text[256];
-	auto_close int fd = -1;
-	unsigned long long arg;
-	ssize_t n;
-	char *at;
+	uint64_t args[6] = { 0 };
+	long nr = -1;
+	const int r = tracee_call(c->tid, &nr, args);
 
-	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)c->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n < 0)
-		return errno == ENOENT || errno == ESRCH;
-	/* "NUMBER 0xARG ... 0xSP 0xPC", "-1 0xSP 0xPC" in none, or "running" */
-	text[n] = '\0';
-	if (strtol(text, &at, 10) != c->nr)
-		return at != text && *at == ' ';
-	for (int i = 0; i < 6 && at != text; i++) {
-		arg = strtoull(at, &at, 16);
-		if (arg != c->args[i])
-			return true;
-	}
-	return false;
+	if (r <= 0)
+		return r == -ENOENT || r == -ESRCH;
+	return nr != c->nr || memcmp(args, c->args, sizeof(args)) != 0;
 }
 
 static struct passed_call *slot(struct inflight *p, pid_t tid, int i)
@@ -129,8 +112,7 @@ void inflight_add(struct inflight *p, const struct seccomp_notif *notif)
 	if (c) {
 		c->tid = (pid_t)notif->pid;
 		c->nr = notif->data.nr;
-		for (int i = 0; i < 6; i++)
-			c->args[i] = notif->data.args[i];
+		memcpy(c->args, notif->data.args, sizeof(c->args));
 	}
 	pthread_mutex_unlock(&p->lock);
 }

@@ -65,15 +65,6 @@ int nested_announce(struct nested_sandboxes *n, pid_t pid,
 	return 0;
 }
 
-/* The parent of @pid; 0 if it is gone, or has none */
-static pid_t parent_pid(pid_t pid)
-{
-	char text[256];
-	const char *p = proc_stat(pid, text, sizeof(text));
-
-	return p && strlen(p) > 4 ? (pid_t)strtol(p + 4, NULL, 10) : 0;
-}
-
 static const struct nested_sandbox *find(const struct nested_sandboxes *n,
 					 pid_t pid)
 {
@@ -92,12 +83,12 @@ static bool look_up(const struct nested_sandboxes *n, pid_t tid,
 {
 	*ret = NULL;
 	for (int i = 0; i < NESTED_DEPTH_MAX; i++) {
-		const pid_t parent = parent_pid(tid);
+		const pid_t parent = proc_parent(tid);
 		const bool last = parent == 1 || parent == getpid();
 
 		/* The parent is there, and is still the parent */
-		if (!parent || (!last && !parent_pid(parent)) ||
-		    parent_pid(tid) != parent)
+		if (!parent || (!last && !proc_parent(parent)) ||
+		    proc_parent(tid) != parent)
 			return false;
 		*ret = find(n, parent);
 		if (*ret || last)

@@ -30,6 +30,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "observe/notification.h"
 #include "observe/decide.h"
@@ -431,7 +432,7 @@ static bool may_join(const struct observer *o, pid_t caller, pid_t group)
 	if (!o->config->no_mounts || group == getpgid(caller))
 		return true;
 	for (int i = 0; i < ANCESTORS_MAX && group > 1; i++) {
-		group = tracee_parent(group);
+		group = proc_parent(group);
 		if (group == getpid())
 			return true;
 	}

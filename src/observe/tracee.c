@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/sys.h"
 
@@ -243,13 +244,22 @@ static long status_number(const char *status, const char *label, int base,
 
 static void read_status(struct tracee *t, char *ret, size_t size)
 {
-	auto_close int fd = openat(t->dir, "status", O_RDONLY | O_CLOEXEC);
-	ssize_t n;
+	if (!fs_read_small(t->dir, "status", ret, size) && !open_dir(t))
+		(void)fs_read_small(t->dir, "status", ret, size);
+}
 
-	if (fd < 0 && !open_dir(t))
-		fd = openat(t->dir, "status", O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, ret, size - 1);
-	ret[n < 0 ? 0 : n] = 0;
+int tracee_call(pid_t tid, long *ret, uint64_t args[6])
+{
+	char path[64], text[256], *at = text;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
+	if (!fs_read_small(AT_FDCWD, path, text, sizeof(text)))
+		return -errno;
+	/* "NUMBER 0xARG ... 0xSP 0xPC", "-1 0xSP 0xPC" in none, or "running" */
+	*ret = strtol(text, &at, 10);
+	for (int i = 0; i < 6 && at != text; i++)
+		args[i] = strtoull(at, &at, 16);
+	return at != text;
 }
 
 pid_t tracee_process(struct tracee *t, mode_t *umask)
@@ -261,16 +271,6 @@ pid_t tracee_process(struct tracee *t, mode_t *umask)
 		*umask = (mode_t)status_number(status, "\nUmask:\t", 8, 0) &
 			 07777;
 	return (pid_t)status_number(status, "\nTgid:\t", 10, t->tid);
-}
-
-pid_t tracee_parent(pid_t pid)
-{
-	struct tracee t = { pid, -1, NULL };
-	char status[1024];
-
-	read_status(&t, status, sizeof(status));
-	close_fd(&t.dir);
-	return (pid_t)status_number(status, "\nPPid:\t", 10, 0);
 }
 
 int tracee_first(struct tracee *t, struct tracee *ret)

@@ -85,11 +85,13 @@ int tracee_root(struct tracee *t);
  */
 int tracee_dir(const struct tracee *t, int fd);
 
+/* The call that the thread @tid waits in: 1 with its number, -1 in none, and arguments;
+ * 0 if the thread runs; or a negative errno
+ */
+int tracee_call(pid_t tid, long *ret, uint64_t args[6]);
+
 /* A copy of its descriptor; or a negative errno */
 int tracee_get_fd(struct tracee *t, int fd);
-
-/* The parent of process @pid, or 0 if it cannot be read */
-pid_t tracee_parent(pid_t pid);
 
 /* The process that the thread belongs to, and its umask; the thread's own
  * number and 0 if they cannot be read

@@ -9,7 +9,6 @@
  * are done after one look at the list.
  */
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -144,9 +143,7 @@ static void hide_in(struct view *view, const struct view_rule *rule,
  */
 static bool is_outer_mask(const struct view_rule *rule, const struct mount *own)
 {
-	auto_closedir DIR *dir = NULL;
 	struct stat st;
-	size_t n = 0;
 
 	if (strcmp(rule->path, own->point) != 0)
 		return false;
@@ -154,10 +151,7 @@ static bool is_outer_mask(const struct view_rule *rule, const struct mount *own)
 		return true;
 	if (!S_ISDIR(rule->mode))
 		return stat(rule->path, &st) == 0 && !st.st_size;
-	dir = opendir(rule->path);
-	while (dir && readdir(dir))
-		n++;
-	return dir && n <= 2;	/* "." and ".." */
+	return dir_has_names(AT_FDCWD, rule->path) == 0;
 }
 
 int mount_alias_hide(struct view *view, struct err *err)
