@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/explain.c - a plan for people, and for programs */
+/*
+ * plan/explain.c - a plan for people, and for programs
+ *
+ * Both forms are made in one pass, so that neither leaves out what the other has. What is
+ * decided by a table of the program itself is in the lines for people only.
+ */
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -7,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -15,18 +21,21 @@
 #include "policy/host.h"
 #include "view/view.h"
 
-/* JSON strings are UTF-8; names need not be */
-static json_t *explain_json_name(const char *s)
+/**
+ * struct explanation - A plan in both forms
+ * @out:	Lines for people
+ * @root:	An object for programs
+ */
+struct explanation {
+	const struct plan *plan;
+	const struct policy *policy;
+	struct buf *out;
+	json_t *root;
+};
+
+static void add(const struct explanation *e, const char *key, json_t *value)
 {
-	json_t *value = json_string(s);
-
-	if (!value) {
-		auto_buf struct buf safe = { 0 };
-
-		text_escape(&safe, s);
-		value = json_string(buf_str(&safe));
-	}
-	return value;
+	json_object_set_new(e->root, key, value);
 }
 
 /* What was asked for, or in a lesser tier what became of it */
@@ -77,50 +86,44 @@ static void print_rule(struct buf *out, const char *what, const char *which,
 		print_line(out, what, which, reason);
 }
 
-static void print_jail(const struct plan *plan, struct buf *out)
+static void explain_jail(const struct explanation *e)
 {
-	if (!plan->jail.on)
-		return;
-	print_line(out, "unreachable", "the networks that the machine is in, its gateway",
-		   plan->net == NET_FILTERED ? "pasta and routes, for the gate"
-					     : "pasta and routes");
-	for (size_t i = 0; i < plan->jail.len; i++) {
-		const struct jail_route *route = &plan->jail.v[i];
-		auto_buf struct buf range = { 0 };
-
-		add_range(&range, &route->range);
-		print_line(out, route->open ? "reachable" : "unreachable",
-			   buf_str(&range), route->why);
-	}
-}
-
-static json_t *json_jail(const struct plan *plan)
-{
+	const struct jail *jail = &e->plan->jail;
 	json_t *list = json_array();
 
-	for (size_t i = 0; plan->jail.on && i < plan->jail.len; i++) {
-		const struct jail_route *route = &plan->jail.v[i];
+	if (jail->on)
+		print_line(e->out, "unreachable", "the networks that the machine is in, its gateway",
+			   e->plan->net == NET_FILTERED ?
+			   "pasta and routes, for the gate" : "pasta and routes");
+	for (size_t i = 0; jail->on && i < jail->len; i++) {
+		const struct jail_route *route = &jail->v[i];
 		auto_buf struct buf range = { 0 };
 
 		add_range(&range, &route->range);
+		print_line(e->out, route->open ? "reachable" : "unreachable",
+			   buf_str(&range), route->why);
 		json_array_append_new(list, json_pack("{s:s, s:b, s:s}",
 			"range", buf_str(&range), "reachable", route->open,
 			"why", route->why));
 	}
-	return list;
+	add(e, "jail", list);
 }
 
-/* Lists of text. What @gated says is the gate's: another network has none. */
+/* Lists of text. What is @gated counts where there is a gate; programs get what is
+ * @always in any case.
+ */
 static const struct {
 	enum string_list list;
-	bool gated;
+	bool gated, always;
 	const char *what, *key;
 } lists[] = {
-	{ LIST_DENIED_ADDRESSES, true, "deny address", "deniedAddresses" },
-	{ LIST_HOST_PORTS, true, "host's port", "hostPorts" },
-	{ LIST_PUBLISH, true, "publish", "publish" },
-	{ LIST_SECRETS, true, "secret", "secrets" },
-	{ LIST_UNIX_SOCKETS, false, "Unix socket", "unixSocketPaths" },
+	{ HOST_ALLOW, true, true, "allow", "allowedDomains" },
+	{ HOST_DENY, true, true, "deny", "deniedDomains" },
+	{ LIST_DENIED_ADDRESSES, true, false, "deny address", "deniedAddresses" },
+	{ LIST_HOST_PORTS, true, false, "host's port", "hostPorts" },
+	{ LIST_PUBLISH, true, false, "publish", "publish" },
+	{ LIST_SECRETS, true, false, "secret", "secrets" },
+	{ LIST_UNIX_SOCKETS, false, false, "Unix socket", "unixSocketPaths" },
 };
 
 static const struct {
@@ -144,32 +147,20 @@ static bool is_gated(const struct plan *plan)
 	return plan->net == NET_FILTERED;
 }
 
-static void print_hosts(const struct policy *policy, enum string_list which,
-			const char *what, struct buf *out)
+static void explain_list(const struct explanation *e, size_t row)
 {
-	const struct list_rules *rules = &policy->lists[which];
+	const struct list_rules *l = &e->policy->lists[lists[row].list];
+	const bool counts = !lists[row].gated || is_gated(e->plan);
+	json_t *list = json_array();
 
-	for (size_t i = 0; i < rules->len; i++)
-		print_origin(out, what, rules->v[i].text, &rules->v[i].origin);
-}
-
-static void print_lists(const struct plan *plan, struct buf *out)
-{
-	const struct policy *policy = plan->view->policy;
-	const struct flag *any = &policy->flags[FLAG_LOCAL_BINDING];
-
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		const struct list_rules *l = &policy->lists[lists[i].list];
-
-		for (size_t j = 0; j < l->len; j++) {
-			if (!lists[i].gated || is_gated(plan))
-				print_origin(out, lists[i].what, l->v[j].text,
-					   &l->v[j].origin);
-		}
+	for (size_t i = 0; i < l->len; i++) {
+		if (counts)
+			print_origin(e->out, lists[row].what, l->v[i].text,
+				     &l->v[i].origin);
+		if (counts || lists[row].always)
+			json_array_append_new(list, json_text(l->v[i].text));
 	}
-	if (is_gated(plan) && plan->network.publish_any)
-		print_origin(out, "publish", "whatever is listened on",
-			   &any->origin);
+	add(e, lists[row].key, list);
 }
 
 /* Where a proxy is, without the password that its address may hold */
@@ -186,36 +177,38 @@ static bool parent_place(const struct policy *policy, enum policy_text text,
 	return true;
 }
 
-static void print_proxies(const struct policy *policy, struct buf *out)
+static void explain_proxies(const struct explanation *e)
 {
-	bool any = false;
+	json_t *parent = json_object();
 
 	for (size_t i = 0; i < ARRAY_SIZE(own_proxies); i++) {
 		const struct number *n =
-			&policy->numbers[own_proxies[i].number];
-		auto_buf struct buf place = { 0 };
+			&e->policy->numbers[own_proxies[i].number];
+		auto_free char *place =
+			mem_printf("port %u of the host, which alone decides",
+				   (unsigned int)n->value);
 
 		if (!n->set)
 			continue;
-		buf_addf(&place, "port %u of the host, which alone decides",
-			 (unsigned int)n->value);
-		print_origin(out, own_proxies[i].what, buf_str(&place),
-			   &n->origin);
+		print_origin(e->out, own_proxies[i].what, place, &n->origin);
+		add(e, own_proxies[i].key, json_integer((json_int_t)n->value));
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(parents); i++) {
 		auto_buf struct buf place = { 0 };
 
-		if (!parent_place(policy, parents[i].text, &place))
+		if (!parent_place(e->policy, parents[i].text, &place))
 			continue;
-		any = true;
-		print_origin(out, parents[i].what, buf_str(&place),
-			   &policy->texts[parents[i].text].origin);
+		print_origin(e->out, parents[i].what, buf_str(&place),
+			     &e->policy->texts[parents[i].text].origin);
+		json_object_set_new(parent, parents[i].key,
+				    json_text(buf_str(&place)));
 	}
-	if (any)
-		buf_adds(out, "  unchecked      addresses of names  (that proxy looks them up)\n");
+	if (json_object_size(parent))
+		buf_adds(e->out, "  unchecked      addresses of names  (that proxy looks them up)\n");
+	add(e, "parentProxy", parent);
 }
 
-/* For who does not know the word: "filtered" alone lets nothing through */
+/* "filtered" alone lets nothing through, which the word does not say */
 static bool is_closed(const struct plan *plan)
 {
 	const struct policy *policy = plan->view->policy;
@@ -225,89 +218,28 @@ static bool is_closed(const struct plan *plan)
 	       !policy->numbers[NUMBER_SOCKS_PROXY_PORT].set;
 }
 
-static void explain_network(const struct plan *plan, struct buf *out)
+static void explain_network(const struct explanation *e)
 {
-	const struct policy *policy = plan->view->policy;
+	const struct plan *plan = e->plan;
+	const bool any = is_gated(plan) && plan->network.publish_any;
+	const char *mode = net_mode_name(net_of(plan));
 
-	buf_addf(out, "network\n  %s\n", net_mode_name(net_of(plan)));
+	buf_addf(e->out, "network\n  %s\n", mode);
+	add(e, "net", json_string(mode));
 	if (is_closed(plan))
-		buf_adds(out, "  no host        is allowed, so none is reached\n");
-	print_jail(plan, out);
-	if (is_gated(plan)) {
-		print_hosts(policy, HOST_ALLOW, "allow", out);
-		print_hosts(policy, HOST_DENY, "deny", out);
-	}
-	print_lists(plan, out);
-	if (is_gated(plan))
-		print_proxies(policy, out);
-}
-
-static json_t *json_hosts(const struct policy *policy, enum string_list which)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < policy->lists[which].len; i++)
-		json_array_append_new(list, explain_json_name(
-			policy->lists[which].v[i].text));
-	return list;
-}
-
-static json_t *json_list(const struct plan *plan, size_t row)
-{
-	const struct list_rules *l =
-		&plan->view->policy->lists[lists[row].list];
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < l->len; i++) {
-		if (!lists[row].gated || is_gated(plan))
-			json_array_append_new(list,
-					      explain_json_name(l->v[i].text));
-	}
-	return list;
-}
-
-static void json_proxies(const struct policy *policy, json_t *root)
-{
-	json_t *parent = json_object();
-
-	for (size_t i = 0; i < ARRAY_SIZE(own_proxies); i++) {
-		const struct number *n =
-			&policy->numbers[own_proxies[i].number];
-
-		if (n->set)
-			json_object_set_new(root, own_proxies[i].key,
-				json_integer((json_int_t)n->value));
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(parents); i++) {
-		auto_buf struct buf place = { 0 };
-
-		if (parent_place(policy, parents[i].text, &place))
-			json_object_set_new(parent, parents[i].key,
-				explain_json_name(buf_str(&place)));
-	}
-	json_object_set_new(root, "parentProxy", parent);
-}
-
-static void explain_network_json(const struct plan *plan, struct json_t *root)
-{
-	const struct policy *policy = plan->view->policy;
-
-	json_object_set_new(root, "net",
-			    json_string(net_mode_name(net_of(plan))));
-	json_object_set_new(root, "jail", json_jail(plan));
-	json_object_set_new(root, "allowedDomains",
-			    json_hosts(policy, HOST_ALLOW));
-	json_object_set_new(root, "deniedDomains",
-			    json_hosts(policy, HOST_DENY));
+		buf_adds(e->out, "  no host        is allowed, so none is reached\n");
+	explain_jail(e);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		json_object_set_new(root, lists[i].key, json_list(plan, i));
-	json_object_set_new(root, "publishAny", json_boolean(
-		is_gated(plan) && plan->network.publish_any));
+		explain_list(e, i);
+	if (any)
+		print_origin(e->out, "publish", "whatever is listened on",
+			     &e->policy->flags[FLAG_LOCAL_BINDING].origin);
+	add(e, "publishAny", json_boolean(any));
 	if (is_gated(plan))
-		json_proxies(policy, root);
+		explain_proxies(e);
 }
 
-/* Who lets the variable @name in: an option or a setting, our table, or us */
+/* Why the variable @name is passed: an option or a setting, the table, or the sandbox */
 static void add_variable_words(struct buf *out, const struct policy *policy,
 			       const char *name, const char *value)
 {
@@ -365,16 +297,46 @@ static const char *grant_words(enum grant_right right)
 	return words[right];
 }
 
-/* Entries beside something are told by their directory: there are many */
-static void print_grants(const struct plan *plan, struct buf *out)
+static json_t *json_rule(const struct path_rule *rule, const char *reason)
 {
-	buf_adds(out, "files (Landlock)\n");
+	auto_buf struct buf words = { 0 };
+	json_t *o = json_object();
+
+	if (rule)
+		origin_describe(&rule->origin, &words);
+	json_object_set_new(o, "words", json_text(rule ? buf_str(&words) : reason));
+	if (rule && rule->origin.source) {
+		json_object_set_new(o, "scope", json_string(
+			scope_name(rule->origin.source->scope)));
+		json_object_set_new(o, "source",
+				    json_text(rule->origin.source->name));
+		json_object_set_new(o, "line",
+				    json_integer(origin_line(&rule->origin)));
+	}
+	if (rule)
+		json_object_set_new(o, "text", json_text(rule->text));
+	return o;
+}
+
+/* For people, entries beside something are described by their directory: there are many */
+static void explain_grants(const struct explanation *e)
+{
+	static const char reason[] = "readable by default";
+	const struct plan *plan = e->plan;
+	json_t *list = json_array();
+
+	if (plan->tier != TIER_FULL)
+		buf_adds(e->out, "files (Landlock)\n");
 	for (size_t i = 0; i < plan->grants.len; i++) {
 		const struct plan_grant *g = &plan->grants.v[i];
+		json_t *o = json_rule(g->rule, reason);
 
 		if (!g->beside)
-			print_rule(out, grant_words(g->right), g->path, g->rule,
-				   "readable by default");
+			print_rule(e->out, grant_words(g->right), g->path,
+				   g->rule, reason);
+		json_object_set_new(o, "right", json_string(grant_words(g->right)));
+		json_object_set_new(o, "path", json_text(g->path));
+		json_array_append_new(list, o);
 	}
 	for (size_t i = 0; i < plan->carved.len; i++) {
 		const struct plan_carved *c = &plan->carved.v[i];
@@ -385,8 +347,9 @@ static void print_grants(const struct plan *plan, struct buf *out)
 			"; what is made or removed in it goes through the observer" :
 			"; without the observer nothing can be made or removed in it");
 
-		print_line(out, grant_words(c->right), c->path, why);
+		print_line(e->out, grant_words(c->right), c->path, why);
 	}
+	add(e, "grants", list);
 }
 
 static void print_tier(const struct plan *plan, struct buf *out)
@@ -405,22 +368,32 @@ static void print_tier(const struct plan *plan, struct buf *out)
 	}
 }
 
-static void print_mounts(const struct plan *plan, struct buf *out)
+static void explain_mounts(const struct explanation *e)
 {
+	const struct plan *plan = e->plan;
 	const struct verdict root = view_verdict(plan->view, VIEW_WRITE, "/");
+	json_t *list = json_array();
 
-	buf_adds(out, "files\n");
-	print_rule(out, plan->root_writable ? "write" : "read-only", "/",
-		   plan->root_writable ? root.rule : NULL,
-		   plan->root_writable ? root.reason : "everything not listed below");
-	/* The host's is as its own rules say, below */
-	if (plan->tmp != TMP_HOST)
-		print_line(out, "write", "/tmp", tmp_words(plan->tmp));
+	if (plan->tier == TIER_FULL) {
+		buf_adds(e->out, "files\n");
+		print_rule(e->out, plan->root_writable ? "write" : "read-only", "/",
+			   plan->root_writable ? root.rule : NULL,
+			   plan->root_writable ? root.reason :
+			   "everything not listed below");
+		/* The host's is as its own rules say, below */
+		if (plan->tmp != TMP_HOST)
+			print_line(e->out, "write", "/tmp", tmp_words(plan->tmp));
+	}
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
+		const char *kind = mount_kind_name(m->kind);
 
-		print_rule(out, mount_kind_name(m->kind), m->path, m->rule, m->reason);
+		print_rule(e->out, kind, m->path, m->rule, m->reason);
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o}",
+			"kind", kind, "path", json_text(m->path),
+			"rule", json_rule(m->rule, m->reason)));
 	}
+	add(e, "mounts", list);
 }
 
 /* Made for the run: what stands in a private place that was not mounted */
@@ -438,9 +411,8 @@ static void print_made(const struct plan *plan, struct buf *out)
 	}
 }
 
-static void print_rest(const struct plan *plan, struct buf *out)
+static void print_process(const struct plan *plan, struct buf *out)
 {
-	explain_network(plan, out);
 	buf_addf(out, "process\n  namespaces     %s%s\n",
 		 plan->tier == TIER_FULL ? "user, mount, pid, ipc, uts, cgroup"
 					 : "none",
@@ -471,22 +443,24 @@ static const char *const limit_names[NUMBER_COUNT] = {
 	[NUMBER_OUTPUT] = "output (bytes)",
 };
 
-static void print_limits(const struct plan *plan, struct buf *out)
+static void explain_limits(const struct explanation *e)
 {
-	bool any = false;
+	json_t *o = json_object();
 
 	for (size_t i = 0; i < NUMBER_COUNT; i++) {
-		const struct number *n = &plan->view->policy->numbers[i];
-		auto_free char *value = NULL;
+		const struct number *n = &e->policy->numbers[i];
+		auto_free char *value = mem_printf("%llu",
+						   (unsigned long long)n->value);
 
 		if (!limit_names[i] || !n->set)
 			continue;
-		if (!any)
-			buf_adds(out, "limits\n");
-		any = true;
-		value = mem_printf("%llu", (unsigned long long)n->value);
-		print_origin(out, limit_names[i], value, &n->origin);
+		if (!json_object_size(o))
+			buf_adds(e->out, "limits\n");
+		print_origin(e->out, limit_names[i], value, &n->origin);
+		json_object_set_new(o, limit_names[i],
+				    json_integer((json_int_t)n->value));
 	}
+	add(e, "limits", o);
 }
 
 static void print_project(const struct policy *policy, struct buf *out)
@@ -502,147 +476,100 @@ static void print_project(const struct policy *policy, struct buf *out)
 	buf_addc(out, '\n');
 }
 
+/* A value may be a secret that was passed on purpose: only names are shown */
+static void explain_environment(const struct explanation *e)
+{
+	json_t *list = json_array();
+
+	buf_adds(e->out, "environment\n");
+	for (char **v = e->plan->env; *v; v++) {
+		auto_free char *name = mem_strndup(*v, strcspn(*v, "="));
+
+		buf_addf(e->out, "  %-14s (", name);
+		add_variable_words(e->out, e->policy, name, *v + strlen(name) + 1);
+		buf_adds(e->out, ")\n");
+		json_array_append_new(list, json_text(name));
+	}
+	print_withheld(e->policy, e->out);
+	add(e, "environment", list);
+}
+
+static void explain_command(const struct explanation *e)
+{
+	json_t *list = json_array();
+
+	for (char **a = e->plan->argv; *a; a++) {
+		auto_buf struct buf word = { 0 };
+
+		text_shell_quote(&word, *a);
+		buf_adds(e->out, json_array_size(list) ? " " : "command\n  ");
+		text_escape(e->out, buf_str(&word));
+		json_array_append_new(list, json_text(*a));
+	}
+	if (json_array_size(list))
+		buf_addc(e->out, '\n');
+	add(e, "command", list);
+}
+
+static void explain_notes(const struct explanation *e)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < e->plan->view->notes.len; i++) {
+		const char *text = e->plan->view->notes.v[i].text;
+
+		buf_adds(e->out, "note: ");
+		text_escape(e->out, text);
+		buf_addc(e->out, '\n');
+		json_array_append_new(list, json_text(text));
+	}
+	add(e, "notes", list);
+}
+
+/* Both forms; the caller owns the object, which is NULL without memory */
+static json_t *explain(const struct plan *plan, struct buf *out)
+{
+	const struct policy *policy = plan->view->policy;
+	const struct explanation e = {
+		plan, policy, out,
+		json_pack("{s:i, s:o, s:o, s:s, s:b, s:s, s:i, s:b, s:b, s:s}",
+			"version", 1, "cwd", json_text(plan->cwd),
+			"project", policy_has_project(policy) ?
+				   json_text(policy->project) : json_null(),
+			"profile", profile_name(policy->profile),
+			"rootWritable", plan->root_writable,
+			"tmp", tmp_words(plan->tmp),
+			"landlock", plan->machine.landlock_abi,
+			"observe", plan->observe,
+			"unixSockets", plan->unix_sockets,
+			"tier", tier_name(plan->tier)),
+	};
+
+	print_project(policy, out);
+	print_tier(plan, out);
+	explain_mounts(&e);
+	print_made(plan, out);
+	explain_grants(&e);
+	explain_network(&e);
+	print_process(plan, out);
+	explain_limits(&e);
+	explain_environment(&e);
+	explain_command(&e);
+	explain_notes(&e);
+	return e.root;
+}
+
 void plan_print(const struct plan *plan, struct buf *out)
 {
-	print_project(plan->view->policy, out);
-	print_tier(plan, out);
-	if (plan->tier == TIER_FULL) {
-		print_mounts(plan, out);
-		print_made(plan, out);
-	} else {
-		print_grants(plan, out);
-	}
-	print_rest(plan, out);
-	print_limits(plan, out);
-	buf_adds(out, "environment\n");
-	for (char **e = plan->env; *e; e++) {
-		/* A value may be somebody's secret, passed on purpose */
-		auto_free char *name = mem_strndup(*e, strcspn(*e, "="));
-
-		buf_addf(out, "  %-14s (", name);
-		add_variable_words(out, plan->view->policy, name,
-				   *e + strlen(name) + 1);
-		buf_adds(out, ")\n");
-	}
-	print_withheld(plan->view->policy, out);
-	if (plan->argv[0]) {
-		buf_adds(out, "command\n ");
-		for (char **a = plan->argv; *a; a++) {
-			auto_buf struct buf word = { 0 };
-
-			text_shell_quote(&word, *a);
-			buf_addc(out, ' ');
-			text_escape(out, buf_str(&word));
-		}
-		buf_addc(out, '\n');
-	}
-	for (size_t i = 0; i < plan->view->notes.len; i++) {
-		buf_adds(out, "note: ");
-		text_escape(out, plan->view->notes.v[i].text);
-		buf_addc(out, '\n');
-	}
-}
-
-static json_t *json_rule(const struct path_rule *rule, const char *reason)
-{
-	auto_buf struct buf words = { 0 };
-	json_t *o = json_object();
-
-	if (rule)
-		origin_describe(&rule->origin, &words);
-	else
-		buf_adds(&words, reason);
-	json_object_set_new(o, "words", explain_json_name(buf_str(&words)));
-	if (rule && rule->origin.source) {
-		json_object_set_new(o, "scope", json_string(
-			scope_name(rule->origin.source->scope)));
-		json_object_set_new(o, "source",
-				    explain_json_name(rule->origin.source->name));
-		json_object_set_new(o, "line",
-				    json_integer(origin_line(&rule->origin)));
-	}
-	if (rule)
-		json_object_set_new(o, "text", explain_json_name(rule->text));
-	return o;
-}
-
-static json_t *json_mounts(const struct plan *plan)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < plan->mounts.len; i++) {
-		const struct plan_mount *m = &plan->mounts.v[i];
-
-		json_array_append_new(list, json_pack("{s:s, s:o, s:o}",
-			"kind", mount_kind_name(m->kind), "path",
-			explain_json_name(m->path), "rule",
-			json_rule(m->rule, m->reason)));
-	}
-	return list;
-}
-
-static json_t *json_limits(const struct policy *policy)
-{
-	json_t *o = json_object();
-
-	for (size_t i = 0; i < NUMBER_COUNT; i++) {
-		if (limit_names[i] && policy->numbers[i].set)
-			json_object_set_new(o, limit_names[i], json_integer(
-				(json_int_t)policy->numbers[i].value));
-	}
-	return o;
-}
-
-static json_t *json_grants(const struct plan *plan)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < plan->grants.len; i++) {
-		const struct plan_grant *g = &plan->grants.v[i];
-		json_t *o = json_rule(g->rule, "readable by default");
-
-		json_object_set_new(o, "right",
-				    json_string(grant_words(g->right)));
-		json_object_set_new(o, "path", explain_json_name(g->path));
-		json_array_append_new(list, o);
-	}
-	return list;
+	json_decref(explain(plan, out));
 }
 
 void plan_print_json(const struct plan *plan, struct buf *out)
 {
-	const struct policy *policy = plan->view->policy;
-	json_t *env = json_array(), *argv = json_array(), *notes = json_array();
-	json_t *root;
-	auto_free char *text = NULL;
+	auto_buf struct buf lines = { 0 };
+	json_t *root = explain(plan, &lines);
+	auto_free char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
 
-	for (char **e = plan->env; *e; e++) {
-		auto_buf struct buf name = { 0 };
-
-		buf_add(&name, *e, strcspn(*e, "="));
-		json_array_append_new(env, explain_json_name(buf_str(&name)));
-	}
-	for (char **a = plan->argv; *a; a++)
-		json_array_append_new(argv, explain_json_name(*a));
-	for (size_t i = 0; i < plan->view->notes.len; i++)
-		json_array_append_new(notes,
-			explain_json_name(plan->view->notes.v[i].text));
-	root = json_pack("{s:i, s:s, s:o, s:s, s:b, s:s, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:o}",
-		"version", 1, "cwd", plan->cwd,
-		"project", policy_has_project(policy) ?
-			   explain_json_name(policy->project) : json_null(),
-		"profile", profile_name(policy->profile),
-		"rootWritable", plan->root_writable,
-		"tmp", tmp_words(plan->tmp), "mounts", json_mounts(plan),
-		"landlock", plan->machine.landlock_abi,
-		"observe", plan->observe, "unixSockets", plan->unix_sockets,
-		"limits", json_limits(policy), "environment", env,
-		"command", argv, "notes", notes,
-		"tier", tier_name(plan->tier), "grants", json_grants(plan));
-	if (root)
-		explain_network_json(plan, root);
-	text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
-	buf_adds(out, text ? text : "{\"version\": 1}");
-	buf_addc(out, '\n');
+	buf_addf(out, "%s\n", text ? text : "{\"version\": 1}");
 	json_decref(root);
 }
