@@ -166,21 +166,37 @@ static bool is_git_dir(const char *path)
 	return !lstat(head, &st);
 }
 
+/* The text of the file @path, which has no other name that a later run could write by.
+ * No link is followed: behind one, ".." is another directory.
+ */
+static bool read_made(const char *path, size_t max, struct buf *ret)
+{
+	auto_close int fd = sys_open_nofollow(AT_FDCWD, path, O_RDONLY |
+					      O_NONBLOCK | O_CLOEXEC, 0);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_nlink == 1 && fs_read_fd(fd, max, ret, NULL) == 0;
+}
+
 bool git_sanitize_is_common(const char *path)
 {
 	auto_free char *git = path_parent(path);
 	auto_free char *above = path_parent(git);
-	/* Behind a link, ".." is another directory */
-	auto_close int fd = sys_open_nofollow(AT_FDCWD, path, O_RDONLY |
-					      O_NONBLOCK | O_CLOEXEC, 0);
 	auto_buf struct buf text = { 0 };
-	struct stat st;
 
 	return !strcmp(path_base(path), "commondir") &&
-	       !strcmp(path_base(above), "worktrees") && fd >= 0 &&
-	       fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       fs_read_fd(fd, COMMON_MAX, &text, NULL) == 0 &&
+	       !strcmp(path_base(above), "worktrees") &&
+	       read_made(path, COMMON_MAX, &text) &&
 	       !strcmp(buf_str(&text), "../..\n");
+}
+
+bool git_sanitize_is_modules(const char *path)
+{
+	auto_buf struct buf text = { 0 };
+
+	return !strcmp(path_base(path), PROTECTED_MODULES) &&
+	       read_made(path, GITCONFIG_MAX, &text) && gitconfig_is_modules(&text);
 }
 
 /* Where the settings are that git obeys in @git */

@@ -40,4 +40,9 @@ bool git_sanitize_is_pointer(const char *path);
  */
 bool git_sanitize_is_common(const char *path);
 
+/* True if @path is a .gitmodules that names submodules and has no other settings:
+ * `git submodule add` makes it. Any other that appears is a planted file.
+ */
+bool git_sanitize_is_modules(const char *path);
+
 #endif /* GUARD_GIT_SANITIZE_H */

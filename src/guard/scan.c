@@ -79,7 +79,7 @@ void scan_name(struct scan *s, const char *path, const char *reason)
 		return;
 	}
 	/* A worktree made in this run points at its repository */
-	if (!root || git_sanitize_is_common(path) ||
+	if (!root || git_sanitize_is_common(path) || git_sanitize_is_modules(path) ||
 	    (is_git ? btime_is_after(parent, &j->since) &&
 		      git_sanitize_is_pointer(path) :
 		      btime_in_repository(root, path, &j->since)))

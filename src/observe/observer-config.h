@@ -106,6 +106,8 @@ struct observer_network {
  *		(observe/emulate.h). May be NULL.
  * @replace:	@from is to replace @to, which is refused: true if that was done in
  *		another way after all (git's settings). May be NULL.
+ * @link:	A symbolic link from @path to @target was refused: true if it was made after
+ *		all. May be NULL.
  * @made:	The observer has made the file @path for the command, open as @fd. May be
  *		NULL.
  * @is_fixed:	True if what stands at @path may not be moved or removed; where
@@ -125,6 +127,7 @@ struct observer_policy {
 	bool (*is_fast)(void *arg, const char *path);
 	bool (*needs_emulation)(void *arg, const char *path, bool read_only);
 	bool (*replace)(void *arg, const char *from, const char *to);
+	bool (*link)(void *arg, const char *target, const char *path);
 	void (*made)(void *arg, const char *path, int fd);
 	bool (*is_fixed)(void *arg, const char *path);
 	enum fuse_mask_part (*mask)(void *arg, const char *path);

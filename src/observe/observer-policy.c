@@ -415,6 +415,28 @@ static bool may_write_above(const struct observer_rules *o, const char *path)
 	return may_write(o, parent);
 }
 
+/* The row that protects @path, a file which git replaces by a rename of its lock: one in
+ * a git directory, or .gitmodules, which may be missing; or NULL
+ */
+static const struct protected_row *match_locked(const struct observer_rules *o,
+						const char *path)
+{
+	const bool modules = !strcmp(path_base(path), PROTECTED_MODULES);
+	const struct protected_row *row = NULL;
+	bool exempt = false;
+	struct verdict v;
+
+	if (o->plan->ephemeral || (!modules && !protected_in_git(path)))
+		return NULL;
+	v = view_verdict(o->view, VIEW_WRITE, path);
+	if (!v.allowed && v.rule)
+		row = protected_row_of(v.rule);
+	else if (v.allowed && modules)
+		row = match_name(o, path, &exempt);
+	return row && (row->kind == PROTECTED_REPO ||
+		       !strcmp(row->name, PROTECTED_MODULES)) ? row : NULL;
+}
+
 /* git writes new settings to "config.lock" and renames that. Where a command of the user's
  * outside does so, the command inside must not get hold of the file, which will be
  * protected under its new name: it may only have locks that the observer made for it.
@@ -422,16 +444,10 @@ static bool may_write_above(const struct observer_rules *o, const char *path)
 static bool is_lock(const struct observer_rules *o, const char *path)
 {
 	const size_t n = strlen(path), suffix = strlen(".lock");
-	auto_free char *to = n > suffix && !strcmp(path + n - suffix, ".lock") &&
-			     protected_in_git(path) && !o->plan->ephemeral ?
+	auto_free char *to = n > suffix && !strcmp(path + n - suffix, ".lock") ?
 			     mem_strndup(path, n - suffix) : NULL;
-	struct verdict v;
 
-	if (!to)
-		return false;
-	v = view_verdict(o->view, VIEW_WRITE, to);
-	return !v.allowed && v.rule && protected_row_of(v.rule) &&
-	       protected_row_of(v.rule)->kind == PROTECTED_REPO;
+	return to && match_locked(o, to);
 }
 
 /* True if a lock stands at @path that was not made for the command */
@@ -580,14 +596,12 @@ static bool is_git_settings(const struct observer_rules *o, const char *from,
 			    const char *to)
 {
 	const size_t n = strlen(to);
-	const struct verdict v = view_verdict(o->view, VIEW_WRITE, to);
-	const struct protected_row *row = v.rule && !v.allowed ?
-		protected_row_of(v.rule) : NULL;
+	const struct protected_row *row = match_locked(o, to);
 
-	return row && row->kind == PROTECTED_REPO && !strcmp(row->name, "config") &&
-	       !strcmp(path_base(to), "config") && !strncmp(from, to, n) &&
-	       !strcmp(from + n, ".lock") && protected_in_git(to) &&
-	       !o->plan->ephemeral && may_write(o, from);
+	return row && (!strcmp(row->name, "config") ||
+		       !strcmp(row->name, PROTECTED_MODULES)) &&
+	       !strcmp(path_base(to), row->name) && !strncmp(from, to, n) &&
+	       !strcmp(from + n, ".lock") && may_write(o, from);
 }
 
 static int read_settings(const char *path, int mode, struct buf *ret)
@@ -610,13 +624,20 @@ static bool on_replace(void *arg, const char *from, const char *to)
 	struct observer_rules *o = arg;
 	auto_buf struct buf old = { 0 }, new = { 0 }, added = { 0 };
 	auto_close int source = -1, target = -1;
+	struct stat st;
 
 	if (!is_git_settings(o, from, to) || is_foreign_lock(o, from))
 		return false;
 	source = read_settings(from, O_RDONLY, &new);
 	target = source < 0 ? -1 : read_settings(to, O_RDWR, &old);
-	if (target < 0 || gitconfig_may_become(&old, &new, &added) < 0 ||
-	    lseek(target, 0, SEEK_SET) < 0 ||
+	if (source < 0 || (target < 0 && (lstat(to, &st) == 0 || errno != ENOENT)) ||
+	    gitconfig_may_become(&old, &new, &added) < 0 ||
+	    (strcmp(path_base(to), "config") != 0 && !gitconfig_is_modules(&new)))
+		return false;
+	if (target < 0)
+		target = sys_open_nofollow(AT_FDCWD, to, O_WRONLY | O_CREAT | O_EXCL |
+					   O_CLOEXEC, 0666);
+	if (target < 0 || lseek(target, 0, SEEK_SET) < 0 ||
 	    fs_write_all(target, buf_str(&new), new.len) < 0 ||
 	    ftruncate(target, (off_t)new.len) < 0)
 		return false;
@@ -625,6 +646,24 @@ static bool on_replace(void *arg, const char *from, const char *to)
 		note(o, mem_printf("%s (git uses %s)", below_cwd(o, to),
 				   buf_str(&added)));
 	return true;
+}
+
+/* In a git directory that it makes, git tries whether links work, and without them checks
+ * out files instead. A link in modules/ could lead git to any repository; this one leads
+ * to its own directory.
+ */
+static bool on_link(void *arg, const char *target, const char *path)
+{
+	const struct observer_rules *o = arg;
+	const char *in = protected_in_git(path);
+	auto_free char *parent = path_parent(path);
+	auto_close int dir = -1;
+
+	if (!in || !protected_is_module(in) || strcmp(target, "testing") != 0 ||
+	    o->plan->ephemeral || !btime_is_after(parent, &o->since))
+		return false;
+	dir = sys_open_nofollow(AT_FDCWD, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	return dir >= 0 && symlinkat(target, dir, path_base(path)) == 0;
 }
 
 static enum fuse_mask_part on_mask(void *arg, const char *path)
@@ -658,7 +697,7 @@ void observer_rules_policy(struct observer_rules *observe, struct observer_polic
 		.arg = observe, .verdict = on_verdict, .check_move = check_move,
 		.patterns = observe->view->globs.len > 0,
 		.is_fast = is_fast, .needs_emulation = needs_emulation, .is_fixed = is_fixed,
-		.replace = on_replace, .made = on_made,
+		.replace = on_replace, .link = on_link, .made = on_made,
 		.mask = on_mask, .describe_syscall = describe_syscall,
 	};
 }

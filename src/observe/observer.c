@@ -271,15 +271,24 @@ static int change_open(struct observer *o, const struct notification *q,
 	return 0;
 }
 
-/* git writes its settings to a second file, which is to replace the first */
+/* git writes its settings to a second file, which is to replace the first, and tries
+ * whether it can make links
+ */
 static void replace(struct observer *o, const struct notification *q,
 		    struct decision *ret)
 {
 	const struct observer_policy *policy = &o->config->policy;
+	char target[PATH_MAX];
+	bool done = false;
 
-	if (q->what == CALL_RENAME && !q->flags && policy->replace &&
-	    notification_waits(q, o->config->listener) &&
-	    policy->replace(policy->arg, q->from->path, q->to->path))
+	if (q->link && policy->link &&
+	    tracee_string(q->tracee, q->notif->data.args[0], target, sizeof(target)) >= 0)
+		done = notification_waits(q, o->config->listener) &&
+		       policy->link(policy->arg, target, q->from->path);
+	else if (q->what == CALL_RENAME && !q->flags && policy->replace)
+		done = notification_waits(q, o->config->listener) &&
+		       policy->replace(policy->arg, q->from->path, q->to->path);
+	if (done)
 		*ret = (struct decision){ .answer = DECISION_DONE };
 }
 

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 
 #define BOOLEAN "|true|false|yes|no|on|off|1|0"
 
@@ -21,7 +23,7 @@
  *		any name at the end
  * @home:	The user's own goes into profile home, for it holds no secret
  * @value:	NULL for any; "@url" an ordinary address, path or remote's name;
- *		else what it may be, separated by "|" ("" without a value, as true)
+ *		"@path" a path below the work tree; else what it may be, separated by "|" ("" without a value, as true)
  */
 static const struct gitkey {
 	const char *keys;
@@ -70,6 +72,7 @@ static const struct gitkey {
 	/* Where it is fetched from and pushed to */
 	{ "extensions.partialclone remote.*.url remote.*.pushurl "
 	  "branch.*.remote branch.*.pushremote submodule.*.url", false, "@url" },
+	{ "submodule.*.path", false, "@path" },
 	{ "remote.*.tagopt", false, "--tags|--no-tags" },
 	{ "submodule.*.update", false, "checkout|rebase|merge|none" },
 	{ "lfs.*.access", false, "basic|none" },
@@ -133,6 +136,23 @@ static bool is_ordinary_url(const char *value)
 	return !end;
 }
 
+static bool is_ordinary_path(const char *value)
+{
+	auto_free char *path = mem_printf("/%s", value);
+
+	return *value && *value != '-' && *value != '/' && !path_has(path, "..");
+}
+
+/* The name of a submodule is a path below .git/modules, to old versions any path */
+static bool has_ordinary_name(const char *key)
+{
+	const char *name = key + strlen("submodule."), *end = strrchr(key, '.');
+	auto_free char *path = !strncmp(key, "submodule.", strlen("submodule.")) &&
+			       end > name ? mem_strndup(name, (size_t)(end - name)) : NULL;
+
+	return !path || is_ordinary_path(path);
+}
+
 static bool is_one_of(const char *words, const char *value)
 {
 	const size_t n = strlen(value);
@@ -148,14 +168,20 @@ static bool is_one_of(const char *words, const char *value)
 	}
 }
 
+static bool is_value(const char *want, const char *value)
+{
+	if (!want)
+		return true;
+	if (!strcmp(want, "@url"))
+		return is_ordinary_url(value);
+	return !strcmp(want, "@path") ? is_ordinary_path(value) : is_one_of(want, value);
+}
+
 static const struct gitkey *find_key(const char *key, const char *value)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(gitkeys); i++) {
-		const char *want = gitkeys[i].value;
-
-		if (has_key(gitkeys[i].keys, key) &&
-		    (!want || (!strcmp(want, "@url") ? is_ordinary_url(value)
-						     : is_one_of(want, value))))
+		if (has_key(gitkeys[i].keys, key) && has_ordinary_name(key) &&
+		    is_value(gitkeys[i].value, value))
 			return &gitkeys[i];
 	}
 	return NULL;
@@ -392,8 +418,8 @@ int gitconfig_each(const char *text, size_t n, gitconfig_each_fn fn, void *arg)
  * struct comparing - Settings before and after
  * @fixed:	What must stay as it is: each key and value, with a NUL behind it;
  *		of the old text and of the new one
- * @branches:	The same of what may go, but not change: the remotes of branches, which
- *		git removes after the branch itself
+ * @branches:	The same of what may go, but not change: the remotes of branches and the
+ *		addresses of submodules, which git removes after the branch or the tree
  * @new:	The new one is being read
  * @changed:	One of @branches has another value
  * @added:	Addresses that came, in words
@@ -434,7 +460,8 @@ static void compare(void *arg, const char *key, const char *value)
 	const struct gitkey *row = find_key(key, value);
 	const bool remote = !strncmp(key, "remote.", 7);
 	const bool leads = row && row->value && !strcmp(row->value, "@url");
-	const bool may_go = leads && !strncmp(key, "branch.", 7);
+	const bool may_go = leads && (!strncmp(key, "branch.", 7) ||
+				      !strncmp(key, "submodule.", 10));
 	const char *name = strrchr(key, '.');
 	/* One that is there gets no second address to push to */
 	const size_t n = remote && (leads || !strcmp(name, ".mirror")) ?
@@ -457,6 +484,22 @@ static void compare(void *arg, const char *key, const char *value)
 		return;
 	}
 	add_setting(&c->fixed[c->new], key, value);
+}
+
+static void check_modules(void *arg, const char *key, const char *value)
+{
+	int *n = arg;
+
+	if (strncmp(key, "submodule.", 10) != 0 || !find_key(key, value))
+		*n = -EACCES;
+	*n += *n >= 0;
+}
+
+bool gitconfig_is_modules(const struct buf *text)
+{
+	int n = 0;
+
+	return gitconfig_each(buf_str(text), text->len, check_modules, &n) == 0 && n > 0;
 }
 
 int gitconfig_may_become(const struct buf *old, const struct buf *new,

@@ -47,12 +47,15 @@ int gitconfig_each(const char *text, size_t n, gitconfig_each_fn fn,
 
 /* May a command change a user's own settings from @old to @new, both of which are
  * texts? Only harmless ones may differ, and not where what is there leads: the
- * addresses of remotes and submodules may come, but not change or go; the remotes of
- * branches may come and go, but not change. An address that comes is reported, so
+ * addresses of remotes may come, but not change or go; those of submodules and the
+ * remotes of branches may come and go, but not change. An address that comes is reported, so
  * that no branch leads to a new one unnoticed. 0 and what came in words to @added;
  * -EACCES, or -EINVAL if git would not read one of them.
  */
 int gitconfig_may_become(const struct buf *old, const struct buf *new,
 			 struct buf *added);
+
+/* True of the text of a .gitmodules that names submodules, all by harmless settings */
+bool gitconfig_is_modules(const struct buf *text);
 
 #endif /* POLICY_GITCONFIG_H */

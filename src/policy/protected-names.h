@@ -86,6 +86,10 @@ bool protected_has_modules(const struct policy *policy);
  */
 bool protected_is_git_data(const char *name);
 
+/* ".gitmodules", and the file that git writes and renames to it */
+#define PROTECTED_MODULES ".gitmodules"
+#define PROTECTED_MODULES_LOCK PROTECTED_MODULES ".lock"
+
 /* True if @path, by its name, makes a directory a git directory that is not called
  * so
  */

@@ -104,6 +104,12 @@ TEST(keys_are_known_by_their_whole_name)
 	CHECK(!gitconfig_is_harmless("filter.x.clean", "git-lfs clean -- %f"));
 	CHECK(!gitconfig_is_harmless("remote.a.url.x", "."));
 	CHECK(!gitconfig_is_harmless("branch.main.mergeoptions", "-s x"));
+	CHECK(gitconfig_is_harmless("submodule.a/b..c.path", "a/b..c"));
+	CHECK(!gitconfig_is_harmless("submodule.a/../b.path", "a"));
+	CHECK(!gitconfig_is_harmless("submodule.-a.path", "a"));
+	CHECK(!gitconfig_is_harmless("submodule.a.path", "../a"));
+	CHECK(!gitconfig_is_harmless("submodule.a.path", "/a"));
+	CHECK(!gitconfig_is_harmless("submodule.a.path", "-a"));
 }
 
 TEST(values_that_go_on_are_taken_out_whole)
@@ -174,6 +180,11 @@ TEST(only_what_is_harmless_may_change)
 			 ""), 0);
 	CHECK_INT(become(ORIGIN MAIN, ORIGIN "[branch \"main\"]\nremote = b\n",
 			 NULL), -EACCES);
+	/* git submodule deinit, and git rm */
+#define SUB "[submodule \"s\"]\nurl = ../s\n"
+	CHECK_INT(become(SUB, "", ""), 0);
+	CHECK_INT(become("", SUB, "submodule.s.url = ../s"), 0);
+	CHECK_INT(become(SUB, "[submodule \"s\"]\nurl = ../t\n", NULL), -EACCES);
 	CHECK_INT(become("", "[remote \"b\"]\nurl = ext::x\n", NULL), -EACCES);
 	CHECK_INT(become("", "[core\n", NULL), -EINVAL);
 	/* A value that looks like another setting */

@@ -16,6 +16,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "policy/glob.h"
 #include "policy/protected-names.h"
 #include "view/view.h"
@@ -183,6 +184,7 @@ static bool has_protected_name(const struct fast_check *p, const struct root *ro
 	const char *below = path + root->len;
 
 	if (protected_is_head(path) || protected_is_repo_name(below) ||
+	    !strcmp(path_base(path), PROTECTED_MODULES_LOCK) ||
 	    (protected_may_match(below) &&
 	     (protected_match(policy, below) || protected_leads(policy, below) ||
 	      protected_noted(policy, below))))

@@ -423,4 +423,76 @@ def a_submodule_is_fetched_into_the_users_repository(t):
     check(not os.path.exists(module + "/hooks/post-checkout"))
 
 
+ADD = "git -c protocol.file.allow=always submodule --quiet add "
+
+
+@test
+def a_submodule_is_added_as_a_whole(t):
+    """To the user's repository, without and with a .gitmodules; as outside"""
+    library = repository(t, t.root + "/library")
+    os.symlink("file", library + "/link")
+    git(t, "add", "link", cwd=library)
+    git(t, "commit", "-q", "-m", "link", cwd=library)
+    scripts = (f"{ADD}{library} sub && git commit -q -m sub",
+               f"{ADD}{library} a/b && git commit -q -m two && {ADD}{library} c")
+    states = []
+    for name, run in (("outside", lambda *words, **more: t.outside(*words, **more)),
+                      ("inside", lambda *words, **more: t.inside(*words, **more))):
+        top = repository(t, name + "/top")
+        r = [run("sh", "-ec", script, cwd=top, env=WHO).ok(name) for script in scripts]
+        states.append([git(t, *words, cwd=top).out.replace("/outside/", "/inside/")
+                       for words in (("submodule", "status"), ("log", "--format=%s"),
+                                     ("config", "--list", "-f", ".gitmodules"),
+                                     ("config", "--list", "--local"), ("status", "--porcelain"),
+                                     ("config", "--list", "-f", ".git/modules/a/b/config"))] +
+                      [os.readlink(top + "/a/b/link")])
+    equal(states[1], states[0])
+    lacks(r[0].err + r[1].err, "refused")
+    contains(r[0].err, ".gitmodules (git uses submodule.sub.url = ")
+
+
+@test
+def a_gitmodules_with_other_settings_does_not_stay(t):
+    library = repository(t, t.root + "/library")
+    top = repository(t, "top")
+    good = f'[submodule "s"]\n\tpath = s\n\turl = {library}\n'
+    # As git does it: mv tries RENAME_NOREPLACE first
+    how = ("printf '%s' \"$1\" > .gitmodules.lock; python3 -c "
+           "'import os; os.rename(\".gitmodules.lock\", \".gitmodules\")'")
+    for text in (good + "\tupdate = !touch x\n", good.replace(library, "ext::sh"),
+                 good.replace("path = s", "path = ../s"), good.replace('"s"', '"../s"'),
+                 good.replace("path = s", "path = -s"), "[core]\n\tbare\n", "x", ""):
+        for options in ((), ("--observe", "off")):
+            t.inside("sh", "-c", how, "sh", text, cwd=top, options=options)
+            check(not os.path.lexists(top + "/.gitmodules"), text, options)
+            t.outside("rm", "-f", top + "/.gitmodules.lock")
+    # The control; and other names by which it could be written later
+    for options in ((), ("--observe", "off")):
+        t.inside("sh", "-c", how, "sh", good, cwd=top, options=options)
+        equal(t.read(top + "/.gitmodules"), good, options)
+        os.unlink(top + "/.gitmodules")
+    t.inside("sh", "-c", how.replace("; py", "; ln .gitmodules.lock other; py"), "sh", good, cwd=top, options=options)
+    check(not os.path.lexists(top + "/.gitmodules"), "has two names")
+    t.inside("sh", "-c", "printf '%s' \"$1\" > other; ln -s other .gitmodules", "sh", good,
+             cwd=top, options=options)
+    check(not os.path.lexists(top + "/.gitmodules"), "is a link")
+    # Nor is the lock of a git outside, which becomes that file, written inside
+    for name, code in ((".gitmodules.lock", 2), ("x.lock", 0)):
+        t.write(f"{top}/{name}", "")
+        equal(t.shell(f"echo x >> {name}", cwd=top).code, code, name)
+        os.unlink(f"{top}/{name}")
+    # No link in modules/ leads git elsewhere, but git may try whether links work
+    for target, made in (("../../../file", False), ("testing", True)):
+        r = t.shell(f"mkdir -p .git/modules/n; ln -s {target} .git/modules/n/t", cwd=top)
+        equal(r.code == 0, made, target, repr(r))
+        t.outside("rm", "-rf", top + "/.git/modules/n")
+    # Where it leads stays, and what is there can be removed
+    t.write(top + "/.gitmodules", good)
+    for old, new, stays in (("url = ", "url = /x", True), ('"s"', '"t"', False)):
+        change = good.replace(old, new)
+        t.inside("sh", "-c", how, "sh", change, cwd=top)
+        equal(t.read(top + "/.gitmodules"), good if stays else change)
+        t.outside("rm", "-f", top + "/.gitmodules.lock")
+
+
 main()
