@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -390,13 +391,23 @@ static int export_all(struct export *x, struct violation_store *store, struct er
 	return r;
 }
 
-/* Until it is killed: each state of the collector is one line */
+/* What is not in the cursor yet is delivered again */
+static void end_follower(int number)
+{
+	(void)number;
+	_exit(0);
+}
+
+/* Until it is ended: each state of the collector is one line. As process 1 of a container
+ * it would not get SIGTERM without a handler.
+ */
 static int export_for_ever(struct export *x, struct violation_store *store, struct err *err)
 {
 	auto_close int watch = violation_store_watch(store, err);
 	int64_t wait_ms = RETRY_MS;
 	bool failing = false;
 
+	(void)signal(SIGTERM, end_follower);
 	while (watch >= 0) {
 		struct pollfd p = { .fd = watch, .events = POLLIN };
 		struct err why = { 0 };

@@ -65,6 +65,26 @@ def the_feature_is_a_script_that_a_shell_reads(t):
         t.outside("sh", "-n", os.path.join(PACKAGING, path)).ok()
 
 
+@test
+def the_pods_of_the_examples_are_restricted_ones(t):
+    """What tests/peers/kubernetes runs in the long run, as far as text shows it"""
+    examples = os.path.join(BIN, "examples", "kubernetes")
+    pod = text(examples, "pod.yaml")
+    [policy] = re.findall(r"fleet.json: \|\n((?:    .*\n)+)", pod)
+    t.write("fleet.json", policy)
+    t.run("policy", "check", "fleet.json").ok()
+    for name in "pod.yaml", "agent-sandbox.yaml":
+        manifest = text(examples, name)
+        for line in ("runAsNonRoot: true", "type: RuntimeDefault", "automountServiceAccountToken: false"):
+            equal(manifest.count(line), 1, name, line)
+        for line in "allowPrivilegeEscalation: false", 'drop: ["ALL"]':
+            equal(manifest.count(line), manifest.count("image: "), name, line)
+        for word in "privileged", "hostPath", "hostNetwork", "hostPID", "Unconfined", "add:":
+            lacks(manifest, word)
+        [probe] = re.findall(r"startupProbe:\s+exec:\s+command: (\[.*\])", manifest)
+        contains(json.loads(probe)[2], "cloche verify --quick --json")
+
+
 def feature(t, command, asked=None, **env):
     """The feature in a file system and network of its own: what it printed"""
     etc = os.path.join(t.away, "etc")

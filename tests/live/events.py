@@ -179,8 +179,9 @@ def a_follower_waits_for_its_collector(t):
         wait_until(lambda: collector.records()[1] == 2, "the second record")
         t.shell("exit 0").ok()		# A run beside it
         wait_until(lambda: collector.records()[1] >= 3, "the record of the run")
-    p.kill()
+    p.terminate()
     p.communicate()
+    equal(p.returncode, 0)
 
 
 @test
