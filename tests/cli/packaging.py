@@ -85,6 +85,22 @@ def the_pods_of_the_examples_are_restricted_ones(t):
         contains(json.loads(probe)[2], "cloche verify --quick --json")
 
 
+@test
+def the_epilog_of_the_slurm_example_never_fails(t):
+    """A node whose epilog fails is drained"""
+    store = os.path.join(t.away, "store")
+    os.mkdir(store)
+    script = text(BIN, "examples", "slurm", "epilog.sh")
+    contains(script, "store=/var/spool/cloche/$SLURM_JOB_UID\n")
+    t.write("epilog.sh", script.replace("/var/spool/cloche/$SLURM_JOB_UID", store))
+    env = {"SLURM_JOB_UID": str(os.getuid()), "SLURM_JOB_GID": str(os.getgid()),
+           "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "XDG_STATE_HOME": store}
+    t.inside("true", env=env).ok()
+    if not IS_ROOT:		# Who may not change groups keeps his
+        t.write("epilog.sh", t.read("epilog.sh").replace(" --clear-groups", " --keep-groups"))
+    contains(t.outside("sh", "epilog.sh", env=env).ok().err, "cannot be reached")
+
+
 def feature(t, command, asked=None, **env):
     """The feature in a file system and network of its own: what it printed"""
     etc = os.path.join(t.away, "etc")

@@ -12,6 +12,7 @@ import json
 import os
 import random
 import socket
+import subprocess
 import sys
 
 
@@ -70,6 +71,49 @@ def serve(listener, path, faults, seed):
                 continue
             store(path, head, body)
             answer(conn, 200)
+
+
+class Collector:
+    """Such a process for a test. It may be ended and started again; the port stays"""
+
+    def __init__(self, t, *faults, port=0):
+        self.path = os.path.join(t.away, "collected")
+        self.listener = socket.create_server(("127.0.0.1", port))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.child = None
+        self.start(*faults)
+
+    def start(self, *faults):
+        fd = self.listener.fileno()
+        self.child = subprocess.Popen([sys.executable, os.path.abspath(__file__), str(fd), self.path, *map(str, faults)],
+                                      pass_fds=[fd], stderr=subprocess.DEVNULL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
+        self.listener.close()
+
+    def end(self):
+        self.child.kill()
+        self.child.wait()
+
+    def requests(self):
+        if not os.path.exists(self.path):
+            return []
+        with open(self.path) as file:
+            return [json.loads(line) for line in file]
+
+    def records(self):
+        """{id: attributes} and how many came"""
+        found, count = {}, 0
+        for request in self.requests():
+            for one in request["body"]["resourceLogs"][0]["scopeLogs"][0]["logRecords"]:
+                values = {a["key"]: list(a["value"].values())[0] for a in one["attributes"]}
+                found[values["cloche.id"]] = values
+                count += 1
+        return found, count
 
 
 def main():

@@ -11,10 +11,10 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from collector import Collector
 from tap import *
 
 STATE = ".local/state/cloche"
-COLLECTOR = os.path.join(os.path.dirname(__file__), "..", "harness", "collector.py")
 SEED = int(os.environ.get("CLOCHE_SEED", "0")) or random.randrange(1 << 30)
 
 
@@ -39,49 +39,6 @@ def store(t, text, name="violations.jsonl"):
     with open(path, "a") as file:
         file.write(text)
     return path
-
-
-class Collector:
-    """The process may be ended and started again; the port stays"""
-
-    def __init__(self, t, *faults):
-        self.path = os.path.join(t.away, "collected")
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-        self.child = None
-        self.start(*faults)
-
-    def start(self, *faults):
-        fd = self.listener.fileno()
-        self.child = subprocess.Popen([sys.executable, COLLECTOR, str(fd), self.path, *map(str, faults)],
-                                      pass_fds=[fd], stderr=subprocess.DEVNULL)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.end()
-        self.listener.close()
-
-    def end(self):
-        self.child.kill()
-        self.child.wait()
-
-    def requests(self):
-        if not os.path.exists(self.path):
-            return []
-        with open(self.path) as file:
-            return [json.loads(line) for line in file]
-
-    def records(self):
-        """{id: attributes} and how many came"""
-        found, count = {}, 0
-        for request in self.requests():
-            for one in request["body"]["resourceLogs"][0]["scopeLogs"][0]["logRecords"]:
-                values = {a["key"]: list(a["value"].values())[0] for a in one["attributes"]}
-                found[values["cloche.id"]] = values
-                count += 1
-        return found, count
 
 
 def export(t, url, env=None, **more):
