@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/mem.h"
+#include "base/own.h"
 #include "policy/host.h"
 
 /* Fields whose only purpose is to carry a credential. User-Agent, Referer, Origin,
@@ -38,6 +40,26 @@ void bound_secrets_done(struct bound_secrets *secrets)
 	}
 	free(secrets->v);
 	*secrets = (struct bound_secrets){ 0 };
+}
+
+struct bound_secret *bound_secrets_add_like(struct bound_secrets *secrets,
+					    size_t i)
+{
+	struct bound_secret *s = vec_push(secrets);
+	const struct bound_secret *like = &secrets->v[i];
+
+	s->name = mem_strdup(like->name);
+	s->optional = like->optional;
+	s->masked = like->masked;
+	s->hosts = mem_zalloc(like->n_hosts * sizeof(*s->hosts));
+	s->patterns = mem_zalloc(like->n_hosts * sizeof(*s->patterns));
+	for (size_t k = 0; k < like->n_hosts; k++) {
+		s->patterns[k] = host_pattern_new(like->hosts[k], false, NULL);
+		if (!s->patterns[k])
+			break;
+		s->hosts[s->n_hosts++] = mem_strdup(like->hosts[k]);
+	}
+	return s;
 }
 
 bool bound_secret_covers(const struct bound_secret *secret,

@@ -20,6 +20,7 @@ struct host_pattern;
 enum {
 	BOUND_SECRETS_MAX =
 		24, /* Of one run: a descriptor each in one message */
+	BOUND_VALUES_MAX = 96, /* Those, and the parts of masked texts */
 	BOUND_HOSTS_MAX = 64, /* Of one secret */
 	BOUND_BASIC_MAX = 8 << 10, /* Bytes of decoded Basic credentials */
 };
@@ -32,6 +33,7 @@ enum {
  * @header:	A further request header that may carry it, or NULL
  * @method:	The only method that may carry it, or NULL
  * @optional:	Without a value it has no placeholder either, and is never found
+ * @masked:	Of a text that settings mask; @name is that of its file or variable
  * @path:	What the path of a request must begin with, or NULL
  */
 struct bound_secret {
@@ -40,7 +42,7 @@ struct bound_secret {
 	struct host_pattern **patterns;
 	size_t n_hosts;
 	char *header, *method, *path;
-	bool optional;
+	bool optional, masked;
 };
 
 struct bound_secrets {
@@ -49,6 +51,10 @@ struct bound_secrets {
 };
 
 void bound_secrets_done(struct bound_secrets *secrets);
+
+/* Append a secret of the same name and hosts as number @i, without a placeholder */
+struct bound_secret *bound_secrets_add_like(struct bound_secrets *secrets,
+					    size_t i);
 
 /* True if @secret is bound to @host, whatever the request */
 bool bound_secret_covers(const struct bound_secret *secret,

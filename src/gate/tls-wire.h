@@ -25,8 +25,14 @@ enum tls_message_kind {
 	 * value
 	 */
 	TLS_CONFIG,
-	/* To the supervisor, once: text: {"ca": PEM, "placeholders": [...]}; or why
-	 * not
+	/* To the supervisor, before TLS_READY: text: what is shown inside in the place
+	 * of the masked text number @id
+	 */
+	TLS_SHOWN,
+	/* To the supervisor, once: text: {"ca": PEM, "placeholders": [...], "parts":
+	 * [...], "notes": [...]}; or why not. Behind the placeholders of the
+	 * configuration's secrets come those of parts of masked texts, and "parts" has
+	 * the number of the text for each.
 	 */
 	TLS_READY,
 	TLS_FAILED,

@@ -503,6 +503,18 @@ static bool is_revoked(const struct observer_rules *o, const char *path)
 	       view_verdict(o->initial, VIEW_WRITE, path).allowed;
 }
 
+/* True if a mount shows something else there: the host's file cannot be read */
+static bool is_redacted(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (m->kind == MOUNT_REDACTED && !strcmp(m->path, path))
+			return true;
+	}
+	return false;
+}
+
 static void on_verdict(void *arg, enum observer_op op, const char *path,
 		       struct observer_verdict *ret)
 {
@@ -516,7 +528,8 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 		v = (struct verdict){ false, NULL, "not writable when the run began, so --ephemeral cannot stage it", true };
 	/* Not the host's file of that name, which is hidden: the sandbox's */
 	if (op == OBSERVER_READ && !v.allowed)
-		v.allowed = view_place(o->view, path) == VIEW_PRIVATE;
+		v.allowed = view_place(o->view, path) == VIEW_PRIVATE ||
+			    is_redacted(o->plan, path);
 	*ret = (struct observer_verdict){
 		.answer = v.allowed ? OBSERVER_ALLOWED :
 			  v.rule || is_revoked(o, path) ? OBSERVER_DENIED

@@ -381,6 +381,16 @@ static void visit_shown(struct walk *w, struct level *above,
 	push_level(w, at->path, state);
 }
 
+/* A file of which a part may be shown also has a mask of its own in a directory that is
+ * hidden
+ */
+static bool is_masked(const struct walk *w, const struct view_rule *at)
+{
+	return S_ISREG(at->mode) &&
+	       policy_has_string(w->view->policy, LIST_MASKED_FILES,
+				 at->rule->path);
+}
+
 static void visit(struct walk *w, const struct view_rule *at)
 {
 	const struct path_rule *rule;
@@ -398,6 +408,11 @@ static void visit(struct walk *w, const struct view_rule *at)
 	    at->rule->place == PLACE_CACHE &&
 	    strcmp(above->path, at->path) != 0)
 		push_spare(w, at, rule, above->mask);
+	if (state == STATE_HIDDEN && above->state == STATE_HIDDEN &&
+	    strcmp(above->path, at->path) != 0 && is_masked(w, at)) {
+		push_point(w, above, at->path, false);
+		push_mount(w, MOUNT_MASK_FILE, at, rule, "hidden")->loose = true;
+	}
 	if (!strcmp(above->path, at->path) || state == above->state)
 		return;
 

@@ -207,6 +207,38 @@ static void show_redacted(struct plan *plan, struct plan_mount *m)
 	point->open = true;
 }
 
+/* @text in the place of a file that is hidden: where a mask of its own is, else in the
+ * private directory that stands for the host's
+ */
+static void show_masked(struct plan *plan, const struct shown_file *file)
+{
+	struct plan_mount *at = NULL, *around = NULL;
+	struct plan_point *point;
+
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		struct plan_mount *m = &plan->mounts.v[i];
+
+		if (!strcmp(m->path, file->path))
+			at = m->kind == MOUNT_MASK_FILE ? m : NULL;
+		else if (m->kind == MOUNT_PRIVATE &&
+			 path_is_below(m->path, file->path))
+			around = m;
+	}
+	if (!at && !around)
+		return;
+	if (at) {
+		at->kind = MOUNT_REDACTED;
+		at->mask = plan->masks++;
+		at->reason = "shown with placeholders for its secrets";
+	}
+	point = vec_push(&plan->points);
+	point->mask = at ? at->mask : around->mask;
+	point->path = mem_strdup(at ? "file"
+				    : file->path + strlen(around->path) + 1);
+	point->text = mem_strdup(file->text);
+	point->open = true;
+}
+
 /* Settings that name a registry: without them a package manager asks another one */
 static void add_all_redacted(struct plan *plan)
 {
@@ -430,6 +462,8 @@ static int fill_full(struct plan *plan, const struct view *view,
 	choose_answers(plan);
 	/* Where GIT_CONFIG_GLOBAL leads */
 	add_home_file(plan, ".gitconfig", request->git_config);
+	for (size_t i = 0; i < request->n_shown; i++)
+		show_masked(plan, &request->shown[i]);
 	add_all_redacted(plan);
 	if (request->bundle)
 		add_made(plan, "/etc/ssl/certs/ca-certificates.crt",

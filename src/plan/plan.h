@@ -189,12 +189,21 @@ struct plan {
 };
 
 /**
+ * struct shown_file - A file that is hidden, and what is shown in its place
+ * @path:	Where it really is
+ */
+struct shown_file {
+	char *path, *text;
+};
+
+/**
  * struct plan_request - What to run, and how the caller wants it
  * @tmpdir:	In the landlock tier: where $TMPDIR is; else NULL
  * @program:	Where the command will find cloche itself; NULL if nowhere
  * @proxies:	In the landlock tier: where the proxies are, or NULL
  * @git_config:	In profile home: the content of ~/.gitconfig
  * @bundle:	Certificates instead of the system's, or NULL
+ * @shown:	Masked files with placeholders for their secrets; @n_shown of them
  */
 struct plan_request {
 	char *const *argv;
@@ -203,6 +212,8 @@ struct plan_request {
 	enum tier tier;
 	const char *tmpdir, *program, *git_config, *bundle;
 	const struct network_proxies *proxies;
+	struct shown_file *shown;
+	size_t n_shown;
 };
 
 /* The namespaces of a sandbox, as CLONE_NEW* flags */

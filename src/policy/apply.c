@@ -200,18 +200,25 @@ static int add_rule(const struct apply *apply, const struct entry *e,
 }
 
 /* A masked variable with hosts is a bound secret. A repository binds none, approved or
- * not: the value is the user's. What is masked in part (extract, decode) stays hidden.
+ * not: the value is the user's. What else is masked is described by the entry itself.
  */
 static int bind_mask(const struct apply *apply, const struct entry *e,
 		     const char *name, struct err *why)
 {
+	const enum string_list list = (enum string_list)e->fact->setting->slot;
 	const json_t *hosts = json_object_get(e->value, "injectHosts");
+	auto_free char *mask = json_dumps(e->value, JSON_COMPACT);
 	auto_buf struct buf text = { 0 };
 
-	if (e->fact->document->authority != AUTHORITY_FULL ||
-	    !json_array_size(hosts) || json_object_get(e->value, "extract") ||
-	    json_object_get(e->value, "decode"))
+	if (e->fact->document->authority != AUTHORITY_FULL)
 		return 0;
+	if (list == LIST_MASKED_FILES || !json_array_size(hosts) ||
+	    json_object_get(e->value, "extract") ||
+	    json_object_get(e->value, "decode")) {
+		if (mask)
+			(void)policy_set_reason(apply->policy, list, name, mask);
+		return 0;
+	}
 	buf_adds(&text, name);
 	for (size_t i = 0; i < json_array_size(hosts); i++)
 		buf_addf(&text, "%c%s", i ? ',' : '@',
@@ -234,7 +241,7 @@ static int add_credential(const struct apply *apply, const struct entry *e,
 		r = policy_add_string(apply->policy,
 				      (enum string_list)e->fact->setting->slot,
 				      name, entry_origin(e), why);
-	if (r == 0 && v->mask && !file)
+	if (r == 0 && v->mask)
 		r = bind_mask(apply, e, name, why);
 	return r;
 }

@@ -246,13 +246,10 @@ static void look_at_writes(const struct facts *facts, const struct policy *p)
 
 void lint_note(const struct facts *facts, const struct policy *policy)
 {
-	static const char masked[] = "a masked credential stays outside like a denied one; the proxy does not put it in";
 	const struct flag *automatic = &policy->flags[FLAG_AUTO_ALLOW];
 
 	look_at_facts(facts);
 	look_at_writes(facts, policy);
-	warn_list(facts, policy, LIST_MASKED_FILES, NULL, masked);
-	warn_list(facts, policy, LIST_MASKED_VARIABLES, NULL, masked);
 	if (automatic->set && automatic->value &&
 	    !policy_flag(policy, FLAG_ENABLED, false))
 		warn_origin(facts, &automatic->origin,

@@ -596,10 +596,13 @@ static struct walk_cache *open_walk(const struct policy *policy)
 static int start_secrets(struct decision *s, const struct plan_request *request,
 			 struct err *err)
 {
-	const struct list_rules *bound = &s->policy->lists[LIST_SECRETS];
 	int r;
 
-	if (!bound->len || s->options->reads_no_secrets)
+	if (s->options->reads_no_secrets || !run_secrets_wanted(s->policy))
+		return 0;
+	/* Every command of a session could use them */
+	if (options_has(s->options, OPTION_SESSION) &&
+	    !s->policy->lists[LIST_SECRETS].len)
 		return 0;
 	/* What settings bind stays hidden where it cannot be put in */
 	if (!net_is_filtered(s->policy->net) || request->tier != TIER_FULL)
@@ -621,6 +624,10 @@ static int collect_secrets(struct decision *s, struct plan_request *request,
 	if (r < 0)
 		return fail_in(err, r, "--secret");
 	request->bundle = s->secrets->bundle;
+	request->shown = s->secrets->shown.v;
+	request->n_shown = s->secrets->shown.len;
+	for (size_t i = 0; i < s->secrets->notes.len; i++)
+		view_note(s->view, mem_strdup(s->secrets->notes.v[i]));
 	return 0;
 }
 

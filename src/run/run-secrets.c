@@ -224,12 +224,18 @@ int run_secrets_expand(struct policy *policy, struct err *err)
 	return 0;
 }
 
-/* How --secret-from says where the value of @name is, or NULL */
-static const char *source_of(const struct policy *policy, const char *name)
+/* Where the value of secret number @row is, as --secret-from has it, or NULL */
+static const char *source_of(const struct policy *policy,
+			     const struct run_secrets *s, size_t row)
 {
 	const struct list_rules *list = &policy->lists[LIST_SECRET_SOURCES];
+	const char *name = s->bound.v[row].name;
 	const size_t n = strlen(name);
 
+	for (size_t i = 0; i < s->masked.len; i++) {
+		if (s->masked.v[i].row == row)
+			return s->masked.v[i].source;
+	}
 	/* An option comes after the settings */
 	for (size_t i = list->len; i-- > 0;) {
 		if (!strncmp(list->v[i].text, name, n) &&
@@ -386,6 +392,63 @@ static void limit(const struct list_rule *rule, struct bound_secret *secret)
 	json_decref(root);
 }
 
+/* Append the secret @name, which is taken over, bound to @hosts, commas between. The
+ * beginning of its row in the configuration.
+ */
+static json_t *add_secret(struct run_secrets *s, char *name, const char *hosts,
+			  struct err *err)
+{
+	struct bound_secret *secret = vec_push(&s->bound);
+	json_t *list = json_array();
+
+	secret->name = name;
+	secret->hosts = mem_zalloc(BOUND_HOSTS_MAX * sizeof(char *));
+	secret->patterns = mem_zalloc(BOUND_HOSTS_MAX * sizeof(void *));
+	while (*hosts && secret->n_hosts < BOUND_HOSTS_MAX) {
+		const size_t n = strcspn(hosts, ",");
+		auto_free char *one = mem_strndup(hosts, n);
+		struct host_pattern *pattern =
+			host_pattern_new(one, false, err);
+
+		hosts += n + (hosts[n] == ',');
+		if (!pattern)
+			break;
+		json_array_append_new(list, json_string(one));
+		secret->patterns[secret->n_hosts] = pattern;
+		secret->hosts[secret->n_hosts++] = take_ptr(one);
+	}
+	return json_pack("{s:o, s:o}", "name", json_text(name), "hosts", list);
+}
+
+/* What settings mask, behind the secrets; without a row it stays hidden */
+static void add_masked(const struct policy *policy, struct run_secrets *s,
+		       json_t *rows, struct err *err)
+{
+	masked_texts_find(policy, &s->masked);
+	for (size_t i = 0; i < s->masked.len; i++) {
+		struct masked_text *text = &s->masked.v[i];
+		json_t *row;
+
+		text->row = s->bound.len;
+		if (!*text->hosts || text->row == BOUND_SECRETS_MAX) {
+			text->row = SIZE_MAX;
+			*vec_push(&s->notes) = mem_printf(
+				"'%s' is masked and stays hidden: %s",
+				text->label,
+				*text->hosts
+					? "there are too many secrets"
+					: "injectHosts must name some of the allowed hosts");
+			continue;
+		}
+		row = add_secret(s, mem_strdup(text->label), text->hosts, err);
+		s->bound.v[text->row].masked = true;
+		json_object_set_new(row, "optional", json_true());
+		json_object_set_new(row, "mask",
+				    json_loads(text->mask, 0, NULL));
+		json_array_append_new(rows, row);
+	}
+}
+
 /* @policy's secrets into @s, and as the configuration for cloche-tls */
 static json_t *describe(const struct policy *policy, struct run_secrets *s,
 			struct err *err)
@@ -395,39 +458,20 @@ static json_t *describe(const struct policy *policy, struct run_secrets *s,
 
 	for (size_t i = 0; i < list->len; i++) {
 		const char *at = strchr(list->v[i].text, '@');
-		struct bound_secret *secret = vec_push(&s->bound);
-		json_t *hosts = json_array();
-		const char *host = at + 1;
+		char *name = mem_strndup(list->v[i].text,
+					 (size_t)(at - list->v[i].text));
+		json_t *row = add_secret(s, name, at + 1, err);
+		struct bound_secret *secret = &s->bound.v[s->bound.len - 1];
 
-		secret->name = mem_strndup(list->v[i].text,
-					   (size_t)(at - list->v[i].text));
-		secret->hosts = mem_zalloc(BOUND_HOSTS_MAX * sizeof(char *));
-		secret->patterns = mem_zalloc(BOUND_HOSTS_MAX * sizeof(void *));
-		while (*host && secret->n_hosts < BOUND_HOSTS_MAX) {
-			const size_t n = strcspn(host, ",");
-			auto_free char *one = mem_strndup(host, n);
-			struct host_pattern *pattern =
-				host_pattern_new(one, false, err);
-
-			host += n + (host[n] == ',');
-			if (!pattern)
-				break;
-			secret->patterns[secret->n_hosts] = pattern;
-			secret->hosts[secret->n_hosts++] = take_ptr(one);
-			json_array_append_new(
-				hosts,
-				json_string(
-					secret->hosts[secret->n_hosts - 1]));
-		}
 		limit(&list->v[i], secret);
-		json_array_append_new(
-			secrets,
-			json_pack("{s:s, s:o, s:b, s:s*, s:s*, s:s*}", "name",
-				  secret->name, "hosts", hosts, "optional",
-				  !is_option(&list->v[i]), "header",
-				  secret->header, "method", secret->method,
-				  "path", secret->path));
+		json_object_update_new(
+			row, json_pack("{s:b, s:s*, s:s*, s:s*}", "optional",
+				       !is_option(&list->v[i]), "header",
+				       secret->header, "method", secret->method,
+				       "path", secret->path));
+		json_array_append_new(secrets, row);
 	}
+	add_masked(policy, s, secrets, err);
 	return secrets;
 }
 
@@ -477,7 +521,7 @@ static int send_config(const struct policy *policy, struct run_secrets *s,
 	for (size_t i = 0; !r && i < s->bound.len; i++) {
 		const char *name = s->bound.v[i].name;
 
-		fds[n] = open_value(name, source_of(policy, name),
+		fds[n] = open_value(name, source_of(policy, s, i),
 				    &s->sources[i]);
 		if (fds[n] < 0)
 			r = fail(err, fds[n],
@@ -498,18 +542,28 @@ static int take_answer(struct run_secrets *s, const char *text, size_t n,
 		       struct buf *pem, struct err *err)
 {
 	json_t *root = json_parse(text, n, program_name, err);
-	json_t *list = json_object_get(root, "placeholders");
-	int r = root && json_array_size(list) == s->bound.len
+	const json_t *list = json_object_get(root, "placeholders");
+	const json_t *parts = json_object_get(root, "parts");
+	const json_t *notes = json_object_get(root, "notes");
+	const size_t n_parts = json_array_size(parts);
+	int r = root && json_array_size(list) == s->bound.len + n_parts
 			? 0
 			: fail(err, -EPROTO, "%s answered nonsense",
 			       program_name);
 
+	for (size_t i = 0; !r && i < n_parts; i++)
+		(void)bound_secrets_add_like(
+			&s->bound,
+			(size_t)json_integer_value(json_array_get(parts, i)));
 	for (size_t i = 0; !r && i < s->bound.len; i++) {
 		const char *said = json_string_value(json_array_get(list, i));
 
 		if (said)
 			s->bound.v[i].placeholder = mem_strdup(said);
 	}
+	for (size_t i = 0; !r && i < json_array_size(notes); i++)
+		*vec_push(&s->notes) =
+			mem_strdup(json_string_value(json_array_get(notes, i)));
 	if (!r)
 		buf_adds(pem, json_string_value(json_object_get(root, "ca")));
 	json_decref(root);
@@ -528,9 +582,17 @@ static int receive_answer(struct run_secrets *s, struct buf *pem,
 	ssize_t got = 0;
 	int r = 0;
 
-	if (poll(&p, 1, READY_MS) == 1)
-		got = socket_recv(s->program.socket, in, sizeof(*in) - 1, NULL,
-				  &none);
+	do {
+		got = 0;
+		if (poll(&p, 1, READY_MS) == 1)
+			got = socket_recv(s->program.socket, in,
+					  sizeof(*in) - 1, NULL, &none);
+		if (got >= (ssize_t)sizeof(in->m) && in->m.kind == TLS_SHOWN)
+			masked_texts_show(&s->masked, in->m.id, in->text,
+					  (size_t)got - sizeof(in->m));
+	} while (got >= (ssize_t)sizeof(in->m) && in->m.kind == TLS_SHOWN);
+	in->text[got < (ssize_t)sizeof(in->m) ? 0 : (size_t)got - sizeof(in->m)] =
+		'\0';
 	if (got < (ssize_t)sizeof(in->m))
 		r = fail(
 			err, -EPROTO,
@@ -562,7 +624,7 @@ static int make_bundle(struct run_secrets *s, char *const *environ_,
 	return 0;
 }
 
-static void set_variables(struct policy *policy, const struct run_secrets *s)
+static void set_variables(struct policy *policy, struct run_secrets *s)
 {
 	const struct origin origin = origin_make(
 		policy_add_source(policy, SCOPE_FLAG, "--secret", NULL, 0, "/"),
@@ -573,9 +635,23 @@ static void set_variables(struct policy *policy, const struct run_secrets *s)
 		auto_free char *entry = mem_printf("%s=%s", s->bound.v[i].name,
 						   text ? text : "");
 
-		if (text)
+		if (text && !s->bound.v[i].masked)
 			(void)policy_add_string(policy, LIST_ENV_SET, entry,
 						origin, NULL);
+	}
+	for (size_t i = 0; i < s->masked.len; i++) {
+		const struct masked_text *masked = &s->masked.v[i];
+		auto_free char *entry =
+			!masked->file.path && masked->file.text
+				? mem_printf("%s=%s", masked->label,
+					     masked->file.text)
+				: NULL;
+
+		if (entry)
+			(void)policy_add_string(policy, LIST_ENV_SET, entry,
+						origin, NULL);
+		else if (masked->file.text)
+			*vec_push(&s->shown) = masked->file;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bundle_variables); i++) {
 		auto_free char *entry = mem_printf("%s=" RUN_SECRETS_BUNDLE,
@@ -601,6 +677,18 @@ static void leave_sources(struct run_secrets *s, bool kill_them)
 	}
 }
 
+bool run_secrets_wanted(const struct policy *policy)
+{
+	struct masked_texts masked = { 0 };
+	bool wanted = policy->lists[LIST_SECRETS].len;
+
+	masked_texts_find(policy, &masked);
+	for (size_t i = 0; i < masked.len; i++)
+		wanted |= *masked.v[i].hosts != '\0';
+	masked_texts_done(&masked);
+	return wanted;
+}
+
 int run_secrets_start(struct policy *policy, struct run_secrets **ret,
 		      struct err *err)
 {
@@ -609,7 +697,7 @@ int run_secrets_start(struct policy *policy, struct run_secrets **ret,
 	json_t *secrets;
 
 	*ret = NULL;
-	if (!policy->lists[LIST_SECRETS].len)
+	if (!run_secrets_wanted(policy))
 		return 0;
 	if ((r = check_sources(policy, err)) < 0)
 		return r;
@@ -669,6 +757,11 @@ void run_secrets_end(struct run_secrets *s)
 	close_fd(&s->channel);
 	bound_secrets_done(&s->bound);
 	buf_done(&s->used);
+	masked_texts_done(&s->masked);
+	free(s->shown.v);
+	for (size_t i = 0; i < s->notes.len; i++)
+		free(s->notes.v[i]);
+	free(s->notes.v);
 	free(s->bundle);
 	free(s);
 }

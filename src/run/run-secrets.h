@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/proc.h"
 #include "gate/bound-secret.h"
+#include "run/masked-text.h"
 
 struct err;
 struct options;
@@ -21,6 +22,9 @@ struct policy;
  * @sources:	Processes that write values, until these have come
  * @used:	NAME@HOST of those that were put into requests, blanks between them
  * @bundle:	Certificates for the sandbox: the host's, and the run's own
+ * @masked:	Files and variables with placeholders in them
+ * @shown:	The files among them, as the plan takes them; not owned
+ * @notes:	What the user should know about those
  */
 struct run_secrets {
 	struct bound_secrets bound;
@@ -29,6 +33,15 @@ struct run_secrets {
 	pid_t sources[BOUND_SECRETS_MAX];
 	struct buf used;
 	char *bundle;
+	struct masked_texts masked;
+	struct {
+		struct shown_file *v;
+		size_t len, cap;
+	} shown;
+	struct {
+		char **v;
+		size_t len, cap;
+	} notes;
 };
 
 /* Where the sandbox finds @bundle */
@@ -38,6 +51,9 @@ struct run_secrets {
  * allow their hosts. 0, or a negative errno with a message.
  */
 int run_secrets_expand(struct policy *policy, struct err *err);
+
+/* True if @policy has something for cloche-tls to do */
+bool run_secrets_wanted(const struct policy *policy);
 
 /* Start cloche-tls with what @policy binds. *@ret is NULL if nothing is bound. 0, or a
  * negative errno with a message.

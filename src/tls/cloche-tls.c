@@ -9,18 +9,16 @@
  */
 
 #include <errno.h>
-#include <jansson.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/epoll.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -36,82 +34,20 @@
 #include "tls/tls-conn.h"
 #include "tls/tls-end.h"
 #include "tls/tls-report.h"
-
-enum { VALUES_MS = 10000 }; /* Until all values must have come */
+#include "tls/values.h"
 
 /**
  * struct setup - What there is before the first connection
  */
 struct setup {
 	struct tls_config config;
-	struct secret_values values;
+	struct source_values values;
 	struct authority *authority;
 	SSL_CTX *upstream;
 	struct loop *loop;
 	struct timers *timers;
 	int channel;
 };
-
-static int read_value(int fd, int64_t until, struct bytes *ret, struct err *err)
-{
-	char piece[4096];
-	ssize_t n = 1;
-
-	while (n > 0) {
-		struct pollfd p = { .fd = fd, .events = POLLIN };
-		const int64_t left = until - now_ms(CLOCK_MONOTONIC);
-
-		if (left <= 0 || poll(&p, 1, (int)left) == 0)
-			return fail(err, -ETIMEDOUT,
-				    "no value was received within %d s",
-				    VALUES_MS / 1000);
-		n = read(fd, piece, sizeof(piece));
-		if (n < 0)
-			return fail_errno(err, "cannot read the value");
-		bytes_add(ret, piece, (size_t)n);
-		explicit_bzero(piece, sizeof(piece));
-		if (ret->len > PLACEHOLDER_MAX)
-			return fail(err, -EFBIG,
-				    "the value has more than %d bytes",
-				    PLACEHOLDER_MAX);
-	}
-	bytes_chomp(ret);
-	return ret->len ? 0 : fail(err, -ENODATA, "there is no value");
-}
-
-static int read_values(struct setup *s, const int *fds, struct err *err)
-{
-	const int64_t until = now_ms(CLOCK_MONOTONIC) + VALUES_MS;
-
-	for (size_t i = 0; i < s->config.secrets.len; i++) {
-		struct bound_secret *secret = &s->config.secrets.v[i];
-		struct bytes *value = &s->values.v[i];
-		int r = read_value(fds[i], until, value, err);
-
-		if (r == -ENODATA && secret->optional)
-			continue;
-		if (!r) {
-			secret->placeholder = mem_zalloc(value->len + 1);
-			r = placeholder_make(s->config.key, s->config.project,
-					     secret->name, value->p, value->len,
-					     secret->placeholder, err);
-		}
-		if (r < 0)
-			return fail_in(err, r, "secret '%s'", secret->name);
-		/* Equal texts would stand for two secrets */
-		for (size_t k = 0; k < i; k++) {
-			const char *other = s->config.secrets.v[k].placeholder;
-
-			if (other && !strcmp(other, secret->placeholder))
-				return fail(
-					err, -EEXIST,
-					"secrets '%s' and '%s' have one placeholder",
-					s->config.secrets.v[k].name,
-					secret->name);
-		}
-	}
-	return 0;
-}
 
 static int receive(int control, struct setup *s, struct err *err)
 {
@@ -134,7 +70,7 @@ static int receive(int control, struct setup *s, struct err *err)
 			 n_fds - 1, s->config.secrets.len);
 	if (!r) {
 		s->channel = fds[0];
-		r = read_values(s, fds + 1, err);
+		r = values_read(&s->config, fds + 1, &s->values, err);
 	}
 	for (size_t i = 1; got >= 0 && i < n_fds; i++)
 		close_fd(&fds[i]);
@@ -160,20 +96,37 @@ static int prepare(int control, struct setup *s, struct err *err)
 	return r < 0 ? r : confine_seal(CONFINED_TLS, err);
 }
 
-static int send_text(int control, enum tls_message_kind kind, const char *text)
+static int send_text(int control, enum tls_message_kind kind, uint32_t id,
+		     const char *text, size_t n)
 {
-	const struct tls_message m = { .kind = kind };
+	const struct tls_message m = { .kind = kind, .id = id };
 	auto_buf struct buf out = { 0 };
 
 	buf_add(&out, &m, sizeof(m));
-	buf_adds(&out, text);
+	buf_add(&out, text, n);
 	return socket_send(control, out.p, out.len, NULL, 0);
+}
+
+/* What is shown in the place of masked texts */
+static int send_shown(int control, const struct setup *s)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r >= 0 && i < BOUND_SECRETS_MAX; i++) {
+		const struct buf *shown = &s->values.shown[i];
+
+		if (shown->p)
+			r = send_text(control, TLS_SHOWN, i, shown->p,
+				      shown->len);
+	}
+	return r < 0 ? r : 0;
 }
 
 static int send_ready(int control, const struct setup *s, struct err *err)
 {
 	auto_buf struct buf pem = { 0 };
-	json_t *placeholders = json_array(), *root;
+	json_t *placeholders = json_array(), *parts = json_array();
+	json_t *notes = json_array(), *root;
 	auto_free char *text = NULL;
 	int r = authority_write(s->authority, &pem, err);
 
@@ -183,13 +136,25 @@ static int send_ready(int control, const struct setup *s, struct err *err)
 			s->config.secrets.v[i].placeholder
 				? json_string(s->config.secrets.v[i].placeholder)
 				: json_null());
-	root = json_pack("{s:s, s:o}", "ca", buf_str(&pem), "placeholders",
-			 placeholders);
+	for (size_t i = s->values.rows; i < s->config.secrets.len; i++)
+		json_array_append_new(
+			parts,
+			json_integer((json_int_t)s->values.part_of[i]));
+	for (size_t i = 0; i < s->values.rows; i++) {
+		if (s->values.notes[i])
+			json_array_append_new(notes,
+					      json_text(s->values.notes[i]));
+	}
+	root = json_pack("{s:s, s:o, s:o, s:o}", "ca", buf_str(&pem),
+			 "placeholders", placeholders, "parts", parts, "notes",
+			 notes);
 	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	json_decref(root);
 	if (!r && (!text || strlen(text) > TLS_TEXT_MAX))
 		r = fail(err, -E2BIG, "the values are too long, or not UTF-8");
-	return r < 0 ? r : send_text(control, TLS_READY, text);
+	if (!r)
+		r = send_shown(control, s);
+	return r < 0 ? r : send_text(control, TLS_READY, 0, text, strlen(text));
 }
 
 /* One connection of the gate's */
@@ -233,7 +198,7 @@ static void serve(struct setup *s)
 		.timers = s->timers,
 		.authority = s->authority,
 		.secrets = &s->config.secrets,
-		.values = &s->values,
+		.values = &s->values.secrets,
 		.upstream = s->upstream,
 		.channel = s->channel,
 	};
@@ -262,7 +227,8 @@ int main(int argc, char **argv)
 	    confine_inherit(&control, 1, "cloche-tls", &err) < 0 ||
 	    prepare(control, &setup, &err) < 0 ||
 	    send_ready(control, &setup, &err) < 0) {
-		(void)send_text(control, TLS_FAILED, err.msg);
+		(void)send_text(control, TLS_FAILED, 0, err.msg,
+				strlen(err.msg));
 		return 1;
 	}
 	close_fd(&control);

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/own.h"
 #include "base/text.h"
 #include "policy/host.h"
 
@@ -60,6 +61,33 @@ static int read_hosts(const json_t *hosts, struct bound_secret *s,
 	return 0;
 }
 
+static struct mask *read_mask(const json_t *row)
+{
+	const json_t *claims = json_object_get(row, "maskClaims");
+	auto_free char *none = string_of(row, "onExtractNoMatch");
+	auto_free char *decode = string_of(row, "decode");
+	struct mask *mask;
+
+	if (!row)
+		return NULL;
+	mask = mem_zalloc(sizeof(*mask));
+	mask->extract = string_of(row, "extract");
+	mask->jwt = decode;
+	for (size_t i = 0;
+	     i < json_array_size(claims) && mask->n_claims < MASK_CLAIMS_MAX;
+	     i++) {
+		const char *name = json_string_value(json_array_get(claims, i));
+
+		if (name)
+			mask->claims[mask->n_claims++] = mem_strdup(name);
+	}
+	if (none && !strcmp(none, "warn"))
+		mask->none = MASK_NONE_SHOW;
+	if (none && !strcmp(none, "error"))
+		mask->none = MASK_NONE_FAIL;
+	return mask;
+}
+
 static int read_secret(const json_t *row, struct bound_secrets *secrets,
 		       struct err *err)
 {
@@ -100,8 +128,13 @@ static int read_all(const json_t *root, struct tls_config *ret, struct err *err)
 	    json_array_size(secrets) > BOUND_SECRETS_MAX)
 		return fail(err, -EINVAL, "there must be 1 to %d secrets",
 			    BOUND_SECRETS_MAX);
-	for (size_t i = 0; !r && i < json_array_size(secrets); i++)
-		r = read_secret(json_array_get(secrets, i), &ret->secrets, err);
+	for (size_t i = 0; !r && i < json_array_size(secrets); i++) {
+		const json_t *row = json_array_get(secrets, i);
+
+		r = read_secret(row, &ret->secrets, err);
+		ret->masks[i] = read_mask(json_object_get(row, "mask"));
+		ret->secrets.v[i].masked = ret->masks[i];
+	}
 	return r;
 }
 
@@ -124,6 +157,8 @@ int tls_config_read(const char *text, size_t n, struct tls_config *ret,
 void tls_config_done(struct tls_config *config)
 {
 	bound_secrets_done(&config->secrets);
+	for (size_t i = 0; i < BOUND_SECRETS_MAX; i++)
+		mask_free(config->masks[i]);
 	for (size_t i = 0; i < config->n_cas; i++)
 		free(config->cas[i]);
 	free(config->project);

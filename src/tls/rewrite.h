@@ -20,7 +20,7 @@ enum { REWRITE_USES_MAX = 8 }; /* Credentials in one head */
  * @v:		In the order of the struct bound_secrets
  */
 struct secret_values {
-	struct bytes v[BOUND_SECRETS_MAX];
+	struct bytes v[BOUND_VALUES_MAX];
 };
 
 /**

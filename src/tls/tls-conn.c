@@ -273,10 +273,15 @@ static void refuse_request(struct tls_conn *conn, const struct rewrite *w,
 			      w->why, NULL);
 		return;
 	}
-	buf_adds(&fix, "cloche secret bind ");
-	text_shell_quote(&fix, w->misplaced->name);
-	buf_addc(&fix, ' ');
-	host_format(&conn->host, 443, &fix);
+	if (w->misplaced->masked) {
+		buf_adds(&fix, "add the host to injectHosts of the mask of ");
+		text_shell_quote(&fix, w->misplaced->name);
+	} else {
+		buf_adds(&fix, "cloche secret bind ");
+		text_shell_quote(&fix, w->misplaced->name);
+		buf_addc(&fix, ' ');
+		host_format(&conn->host, 443, &fix);
+	}
 	report(conn, w->why, w->misplaced, fix.p);
 	conn->request.kind = w->request.kind;
 	answer_client(conn, HTTP_ANSWER_BLOCKED, w->why, fix.p);
