@@ -332,6 +332,13 @@ char *ephemeral_dir(const struct policy *policy)
 	       NULL;
 }
 
+char *ephemeral_tmp(const struct policy *policy)
+{
+	auto_free char *dir = ephemeral_dir(policy);
+
+	return dir ? mem_printf("%s/tmp/tmp", dir) : NULL;
+}
+
 static int lock_store(struct ephemeral *store, bool make, struct err *err)
 {
 	char *real;

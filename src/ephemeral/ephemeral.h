@@ -81,6 +81,9 @@ int ephemeral_start(const struct plan *plan, struct ephemeral *ret, struct err *
  */
 char *ephemeral_dir(const struct policy *policy);
 
+/* Where the private /tmp of its runs is, in the store; NULL as above. The caller frees. */
+char *ephemeral_tmp(const struct policy *policy);
+
 /* After the run: how many changes there are; an empty store goes */
 size_t ephemeral_finish(struct ephemeral *store);
 

@@ -21,6 +21,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "ephemeral/ephemeral.h"
 #include "guard/journal.h"
 #include "guard/settings-receipt.h"
 #include "ipc/listener.h"
@@ -402,7 +403,8 @@ static void set_tmpdir(struct decision *s, struct plan_request *request)
 					      around));
 
 	if (!nested && s->view->private_tmp)
-		s->tmpdir = tmpdir_path(s->policy, landlock);
+		s->tmpdir = request->ephemeral ? ephemeral_tmp(s->policy) :
+			    tmpdir_path(s->policy, landlock);
 	if (!landlock)
 		return;
 	if (s->tmpdir) {	/* ~/.local may be a link; rules are for real paths */

@@ -374,12 +374,12 @@ int run_prepare(struct run *run)
 	    (r = command_stdio_new(plan, &d->policy->numbers[NUMBER_OUTPUT],
 				   false, &run->stdio, run->err)) < 0)
 		return r;
+	if (plan->ephemeral &&
+	    (r = ephemeral_start(plan, &run->changes, run->err)) < 0)
+		return r;
 	if (plan->tmp == TMP_KEPT && d->tmpdir &&
 	    (r = tmpdir_open(d->tmpdir, d->policy->project,
 			     plan->tier == TIER_FULL, &run->tmp, run->err)) < 0)
-		return r;
-	if (plan->ephemeral &&
-	    (r = ephemeral_start(plan, &run->changes, run->err)) < 0)
 		return r;
 	sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);

@@ -122,6 +122,19 @@ def nothing_is_changed_until_it_is_applied(t):
 
 
 @test
+def what_it_left_in_tmp_goes_with_its_changes(t):
+    """A cache there could hold anything, and the next run would trust it"""
+    t.shell("echo kept > /tmp/plain").ok()
+    t.shell("cat /tmp/plain && exit 1; echo x > new; echo x > /tmp/staged",
+            options=EPHEMERAL).ok()
+    t.shell("cat /tmp/staged", options=EPHEMERAL).ok()
+    check(t.shell("cat /tmp/staged").code)
+    t.run("discard").ok()
+    check(t.shell("cat /tmp/staged", options=EPHEMERAL).code)
+    equal(t.shell("cat /tmp/plain; ls /tmp/staged").out, "kept\n")
+
+
+@test
 def the_lines_that_changed_are_shown(t):
     t.write("kept", "1\n2\n3\n4\n5\n")
     t.write("gone", "old\n")
