@@ -264,6 +264,7 @@ static const struct cache {
 	{ "CCACHE_DIR",			".cache/ccache",		"ccache" },
 	{ "ZIG_GLOBAL_CACHE_DIR",	".cache/zig",			"zig" },
 	{ "GRADLE_USER_HOME",		".gradle",			"gradle" },
+	{ "GEM_SPEC_CACHE",		".local/share/gem/specs",	"gem-specs" },
 	{ "COMPOSER_CACHE_DIR",		".cache/composer",		"composer-cache" },
 	{ "NUGET_PACKAGES",		".nuget/packages",		"nuget" },
 	{ "BUNDLE_USER_CACHE",		".bundle/cache",		"bundle-cache" },
