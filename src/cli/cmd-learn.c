@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -30,6 +31,7 @@
 #include "ephemeral/ephemeral.h"
 #include "learn/needs.h"
 #include "learn/trial.h"
+#include "plan/overlay-path.h"
 #include "policy/policy.h"
 #include "run/decision.h"
 #include "run/options.h"
@@ -55,15 +57,17 @@ struct learning {
 	bool complete;
 };
 
-/* A rule of a settings file makes a directory that is missing; an option does not */
+/* What is missing cannot be staged: a directory stands there until the command makes it */
 static void make_missing(struct learning *l)
 {
 	for (size_t i = 0; i < l->needs.lines.len; i++) {
 		struct need *line = &l->needs.lines.v[i];
 
 		if (line->kind == NEED_WRITE && !line->dropped &&
-		    mkdir(line->value, 0777) == 0)
+		    mkdir(line->value, 0777) == 0) {
 			line->made = true;
+			(void)setxattr(line->value, PLACEHOLDER_ATTRIBUTE, "", 0, 0);
+		}
 	}
 }
 
@@ -369,6 +373,9 @@ static int save_line(const struct learning *l, const struct need *line,
 	const pid_t pid = fork();
 
 	if (pid == 0) {
+		/* Standard output is the document's */
+		if (call_flag(l->call, "json") && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+			_exit(EXIT_NOT_BUILT);
 		(void)execv(self, argv);
 		_exit(EXIT_NOT_BUILT);
 	}

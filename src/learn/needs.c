@@ -91,6 +91,19 @@ static const struct path_rule *find_secret(const struct policy *policy, const ch
 	return NULL;
 }
 
+/* The rule that hides something in the directory @path, or NULL */
+static const struct path_rule *find_secret_below(const struct policy *policy,
+						 const char *path)
+{
+	const struct path_rules *rules = &policy->paths[PATH_DENY_READ];
+
+	for (size_t i = 0; i < rules->len; i++) {
+		if (rules->v[i].path && path_is_below(path, rules->v[i].path))
+			return &rules->v[i];
+	}
+	return NULL;
+}
+
 /* A shell finds programs there by their bare names */
 static bool is_on_path(const char *dir)
 {
@@ -118,16 +131,19 @@ static const char *never_path(const struct needs *needs, const char *path)
 		return row->reason;
 	if (secret)
 		return secret->origin.reason ? secret->origin.reason : "hidden by a rule";
+	if (find_secret_below(needs->policy, path))
+		return "keys or passwords are in that directory as well";
 	if (is_on_path(path))
 		return "programs that a shell finds by name";
 	if (!home)
 		return NULL;
 	if (path_is_within(path, home))
 		return "the whole home";
-	if (strcmp(homes, "/") && path_is_below(homes, path) &&
-	    !path_is_within(home, path))
-		return "the home of another user";
-	return NULL;
+	/* Root's own is not beside the others */
+	return !path_is_within(home, path) &&
+	       (path_is_below("/home", path) ||
+		(strcmp(homes, "/") && path_is_below(homes, path))) ?
+	       "the home of another user" : NULL;
 }
 
 static const char *never_socket(const char *path)
@@ -237,14 +253,15 @@ static struct need *find_line(struct needs *needs, enum need_kind kind,
 }
 
 /* Changes in a directory can be staged, those of a single file cannot: the line is about
- * the directory. Why it may not be; or NULL.
+ * the directory. @makes: the command would make a directory there. Why it may not be; or
+ * NULL.
  */
-static const char *take_directory(const struct needs *needs, char **path)
+static const char *take_directory(const struct needs *needs, bool makes, char **path)
 {
 	auto_free char *dir = path_parent(*path);
 	struct stat st;
 
-	if (stat(*path, &st) < 0 || S_ISDIR(st.st_mode))
+	if (stat(*path, &st) < 0 ? makes : S_ISDIR(st.st_mode))
 		return NULL;
 	if (find_never(needs, NEED_WRITE, dir))
 		return "one file cannot be tried without being changed; allow it if the command is to change it";
@@ -260,7 +277,7 @@ void needs_add(struct needs *needs, const struct violation *v)
 	const char *never = value ? find_never(needs, kind, value) : NULL;
 
 	if (value && !never && kind == NEED_WRITE)
-		never = take_directory(needs, &value);
+		never = take_directory(needs, v->op && strstr(v->op, "mkdir"), &value);
 	/* What a default rule hides is a secret. The words of that rule, and of a
 	 * protected name, are in the record.
 	 */

@@ -26,6 +26,7 @@ static void add(struct needs *needs, enum violation_kind kind, const char *edit,
 		const char *rule_file)
 {
 	struct violation v = {
+		.op = mem_strdup("mkdirat"),
 		.kind = kind, .target = mem_strdup("target"), .count = 1,
 		.reason = mem_strdup("reason"),
 		.suggest_edit = edit ? mem_printf("sandbox.%s", edit) : NULL,
@@ -109,6 +110,57 @@ TEST(what_a_person_has_to_weigh_is_never_one)
 		CHECK(!needs_end_round(&needs));
 		needs_done(&needs);
 	}
+}
+
+TEST(another_users_home_is_never_one)
+{
+	auto_policy struct policy *policy = policy_new("/root/project", "/root");
+	struct needs needs = { .policy = policy, .round = 1 };
+
+	add(&needs, VIOLATION_FS_WRITE, "filesystem.allowWrite += \"/home/bob\"", NULL);
+	CHECK_STR(lines(&needs), "");
+	CHECK(needs.refused.len == 1);
+	add(&needs, VIOLATION_FS_WRITE, "filesystem.allowWrite += \"/srv/x\"", NULL);
+	CHECK_STR(lines(&needs), "write /srv/x");
+	needs_done(&needs);
+}
+
+TEST(a_directory_with_secrets_in_it_is_never_one)
+{
+	auto_policy struct policy *policy = make_policy();
+	struct needs needs = { .policy = policy, .round = 1 };
+	static const struct origin origin = { .reason = "tokens" };
+
+	policy_add_literal(policy, PATH_DENY_READ, "/home/ann/.config/x/token",
+			   RULE_ALWAYS, origin);
+	add(&needs, VIOLATION_FS_WRITE, "filesystem.allowWrite += \"/home/ann/.config\"", NULL);
+	CHECK_STR(lines(&needs), "");
+	CHECK(needs.refused.len == 1);
+	add(&needs, VIOLATION_FS_WRITE, "filesystem.allowWrite += \"/home/ann/.config/y\"", NULL);
+	CHECK_STR(lines(&needs), "write /home/ann/.config/y");
+	needs_done(&needs);
+}
+
+TEST(a_new_file_is_tried_by_its_directory)
+{
+	auto_policy struct policy *policy = make_policy();
+	struct needs needs = { .policy = policy, .round = 1 };
+	static const char *const files[] = { "/srv/d/new", "/home/ann/new" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		struct violation v = {
+			.kind = VIOLATION_FS_WRITE, .op = mem_strdup("openat"),
+			.target = mem_strdup(files[i]), .count = 1,
+			.suggest_edit = mem_printf("sandbox.filesystem.allowWrite += \"%s\"",
+						   files[i]),
+		};
+
+		needs_add(&needs, &v);
+		violation_done(&v);
+	}
+	CHECK_STR(lines(&needs), "write /srv/d");
+	CHECK(needs.refused.len == 1);	/* That of the other is the whole home */
+	needs_done(&needs);
 }
 
 TEST(names_that_differ_between_runs_become_their_directory)

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/fs.h"
@@ -30,6 +31,7 @@
 #include "base/sys.h"
 #include "observe/resolved-path.h"
 #include "observe/tracee.h"
+#include "plan/overlay-path.h"
 #include "report/suggestion.h"
 #include "view/walk-git.h"
 
@@ -128,12 +130,29 @@ static bool brings_names(const struct resolved_path *p)
 	return p->exists && (S_ISDIR(p->mode) || S_ISLNK(p->mode));
 }
 
+/* A directory that exists on the host so that its changes can be staged: the first mkdir()
+ * finds it missing, and marks what is staged (plan/overlay-path.h)
+ */
+static bool take_placeholder(const struct resolved_path *p)
+{
+	auto_close int fd = -1;
+
+	if (lgetxattr(p->path, PLACEHOLDER_ATTRIBUTE, NULL, 0) < 0)
+		return false;
+	fd = openat(p->parent, p->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+		    O_CLOEXEC);
+	return fd >= 0 && fsetxattr(fd, PLACEHOLDER_ATTRIBUTE, "", 0,
+				    XATTR_CREATE) == 0;
+}
+
 static struct decision decide_make(const struct observer_config *config,
 				   const struct notification *q)
 {
 	const struct resolved_path *p = q->from;
 	struct decision g;
 
+	if (p->exists && q->dir && p->mount_root && take_placeholder(p))
+		return (struct decision){ .answer = DECISION_DONE };
 	if (p->exists)
 		return fails(q->what == CALL_BIND ? EADDRINUSE : EEXIST);
 	if (p->slash && !q->dir)

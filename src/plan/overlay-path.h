@@ -9,6 +9,11 @@
 
 struct plan;
 
+/* Marks a directory that was made so that changes in it can be staged: to the command it
+ * is missing as far as its first mkdir() goes
+ */
+#define PLACEHOLDER_ATTRIBUTE	"user.cloche.placeholder"
+
 /* Where what the command sees at @path stands: in @store, the directory of a
  * run's changes, if only that has it; else at @path. @store may be NULL. The
  * caller frees.
