@@ -157,6 +157,11 @@ echo --; {CLOCHE} firewall up --no-verify --allow 192.0.2.7 >&2
 @as_root
 def the_feature_is_checked_when_it_is_installed(t):
     install = os.path.join(PACKAGING, "devcontainer/cloche/install.sh")
+    # Where nothing is wrong it goes on to the packages, and not further here
+    t.write(t.away + "/bin/apt-get", "#!/bin/sh\nexit 9\n", mode=0o755)
+    install = f"PATH={t.away}/bin:$PATH {install}"
+    r = feature(t, install, ALLOW="a.example 192.0.2.0/24", PRESET="npm")
+    equal(r.code, 9, repr(r))
     for bad in ("a.example *.example.org", "x;y", "a.example $(id)", "\u00e4.example"):
         r = feature(t, install, ALLOW=bad)
         equal(r.code, 1, repr(r))
