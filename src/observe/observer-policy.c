@@ -661,22 +661,22 @@ static bool on_replace(void *arg, const char *from, const char *to)
 	return true;
 }
 
-/* In a git directory that it makes, git tries whether links work, and without them checks
- * out files instead. A link in modules/ could lead git to any repository; this one leads
- * to its own directory.
+/* In a git directory that it makes, git tries whether links work (tXXXXXX to "testing"), and
+ * without them checks out files. Any other link in modules/ could lead git to hooks.
  */
 static bool on_link(void *arg, const char *target, const char *path)
 {
 	const struct observer_rules *o = arg;
-	const char *in = protected_in_git(path);
+	const char *in = protected_in_git(path), *name = path_base(path);
 	auto_free char *parent = path_parent(path);
 	auto_close int dir = -1;
 
 	if (!in || !protected_is_module(in) || strcmp(target, "testing") != 0 ||
+	    name[0] != 't' || strlen(name) != strlen("tXXXXXX") ||
 	    o->plan->ephemeral || !btime_is_after(parent, &o->since))
 		return false;
 	dir = sys_open_nofollow(AT_FDCWD, parent, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-	return dir >= 0 && symlinkat(target, dir, path_base(path)) == 0;
+	return dir >= 0 && symlinkat(target, dir, name) == 0;
 }
 
 static enum fuse_mask_part on_mask(void *arg, const char *path)
