@@ -145,17 +145,24 @@ static bool is_shell(pid_t pid)
 	return false;
 }
 
+pid_t agent_process(void)
+{
+	pid_t pid = getppid();
+
+	for (int i = 0; i < PARENTS_MAX && is_shell(pid); i++)
+		pid = proc_parent(pid);
+	return pid;
+}
+
 /* The agent's own directory. Ours is where the last command left the session, which
  * the model decides. The agent starts us by a shell, which has become us.
  */
 static char *find_project(struct err *err)
 {
 	char path[64], real[PATH_MAX];
-	pid_t pid = getppid();
+	const pid_t pid = agent_process();
 	ssize_t n;
 
-	for (int i = 0; i < PARENTS_MAX && is_shell(pid); i++)
-		pid = proc_parent(pid);
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
 	n = readlink(path, real, sizeof(real));
 	if (n <= 0 || n == sizeof(real)) {
@@ -328,8 +335,17 @@ void claude_shell_script(const char *program, const char *const *options,
 	buf_adds(out, " -- \"$@\"\n");
 }
 
-/* The value of @name in the environment that the agent was started with; or NULL */
-static const char *started_with(const struct buf *environment, const char *name)
+int agent_environment(pid_t pid, struct buf *ret)
+{
+	char path[64];
+	auto_close int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fs_read_fd(fd, ENVIRON_MAX, ret, NULL);
+}
+
+const char *agent_variable(const struct buf *environment, const char *name)
 {
 	const char *p = buf_str(environment), *end = p + environment->len;
 	const size_t n = strlen(name);
@@ -350,19 +366,13 @@ static const char *planted_variable(void)
 		"BASH_ENV", "ENV", "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH",
 		"GCONV_PATH", "SHELLOPTS", "BASHOPTS",
 	};
-	char path[64];
 	auto_buf struct buf environment = { 0 };
-	auto_close int fd = -1;
 
 	/* A hook works in a child */
-	snprintf(path, sizeof(path), "/proc/%d/environ",
-		 (int)proc_parent(getppid()));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		(void)fs_read_fd(fd, ENVIRON_MAX, &environment, NULL);
+	(void)agent_environment(proc_parent(getppid()), &environment);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *now = getenv(names[i]);
-		const char *then = started_with(&environment, names[i]);
+		const char *then = agent_variable(&environment, names[i]);
 
 		if (now && *now && (!then || strcmp(now, then) != 0))
 			return names[i];

@@ -10,6 +10,7 @@
 #define AGENT_CLAUDE_SHELL_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct buf;
 struct call;
@@ -45,5 +46,16 @@ void claude_shell_script(const char *program, const char *const *options,
  * freed; NULL if all is well. For a hook, whose environment is the tool's.
  */
 char *claude_shell_objection(const char *prefix);
+
+/* The process that started us, past the shells that it did so by */
+pid_t agent_process(void);
+
+/* The environment that process @pid was started with, as /proc has it. 0 or a negative
+ * errno.
+ */
+int agent_environment(pid_t pid, struct buf *ret);
+
+/* The value of @name in it; or NULL */
+const char *agent_variable(const struct buf *environment, const char *name);
 
 #endif /* AGENT_CLAUDE_SHELL_H */

@@ -2,22 +2,20 @@
 /*
  * agent/hook-install.c - our hooks in an agent's settings, and out again
  *
- * Theory of operation: an edit puts a piece into the text in the place of another,
- * often of nothing. Both pieces and the place are recorded in our state directory,
- * and undone from there, so what others have changed around it in the meantime stays.
+ * Theory of operation: an edit is recorded (edit-record.h) and undone from there.
  * Without a record, or where our piece was edited, our entries are taken out of their
  * lists instead.
  */
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/claude-shell.h"
+#include "agent/edit-record.h"
 #include "agent/hook.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -28,151 +26,9 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "policy/json-edit.h"
-#include "report/violation-store.h"
 #include "run/settings-edit.h"
 
 #define PREFIX	"CLAUDE_CODE_SHELL_PREFIX"
-
-/**
- * struct hook_record - What installing did to one file
- * @created:	There was no file
- * @made_dir:	Nor its directory
- * @at:		Where @new was put, in the place of @old; NULL if that is not known
- */
-struct hook_record {
-	bool created, made_dir;
-	size_t at;
-	char *old, *new;
-};
-
-static void record_done(struct hook_record *note)
-{
-	free(note->old);
-	free(note->new);
-}
-
-/* "agent-NUMBER.json": one note for a file and an agent */
-static char *record_name(const struct hook_target *t)
-{
-	return mem_printf("%s-%016" PRIx64 ".json", t->agent->name,
-			  text_hash(t->file));
-}
-
-static int open_records(struct err *err)
-{
-	auto_free char *state = violation_store_default_dir();
-	auto_free char *dir = state ? path_join(state, "hooks") : NULL;
-
-	if (!dir)
-		return fail(err, -ENOENT,
-			    "there is no home directory; set $HOME");
-	return fs_open_private_dir(dir, err);
-}
-
-static int record_save(const struct hook_target *t, const struct hook_record *note,
-	      struct err *err)
-{
-	auto_close int dir = open_records(err);
-	auto_free char *name = record_name(t);
-	auto_free char *text = NULL;
-	json_t *root = json_pack("{s:i, s:s, s:b, s:b, s:I, s:s, s:s}",
-		"version", 1, "file", t->file, "created", note->created,
-		"made_dir", note->made_dir, "at", (json_int_t)note->at,
-		"old", note->old, "new", note->new);
-
-	text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
-	json_decref(root);
-	if (dir < 0)
-		return dir;
-	if (!text)
-		return fail(err, -EINVAL, "'%s' is not UTF-8", t->file);
-	return fs_replace(dir, name, text, strlen(text), 0600, err);
-}
-
-static bool record_load(const struct hook_target *t, struct hook_record *ret)
-{
-	auto_close int dir = open_records(NULL);
-	auto_free char *name = record_name(t);
-	auto_buf struct buf text = { 0 };
-	const char *old, *new;
-	json_t *root;
-
-	*ret = (struct hook_record){ 0 };
-	if (dir < 0 || fs_read(dir, name, JSON_TEXT_MAX, &text, NULL) < 0)
-		return false;
-	root = json_parse(buf_str(&text), text.len, name, NULL);
-	old = json_string_value(json_object_get(root, "old"));
-	new = json_string_value(json_object_get(root, "new"));
-	if (old && new)
-		*ret = (struct hook_record){
-			.created = json_is_true(json_object_get(root, "created")),
-			.made_dir = json_is_true(json_object_get(root,
-								 "made_dir")),
-			.at = (size_t)json_integer_value(
-				json_object_get(root, "at")),
-			.old = mem_strdup(old), .new = mem_strdup(new),
-		};
-	json_decref(root);
-	return ret->new;
-}
-
-static void record_forget(const struct hook_target *t)
-{
-	auto_close int dir = open_records(NULL);
-	auto_free char *name = record_name(t);
-
-	if (dir >= 0)
-		(void)unlinkat(dir, name, 0);
-}
-
-static bool is_inside_character(char c)
-{
-	return ((unsigned char)c & 0xc0) == 0x80;
-}
-
-/* What differs between two texts, cut between characters */
-static void record_piece(struct hook_record *note, const struct buf *before,
-		const struct buf *after)
-{
-	const char *a = buf_str(before), *b = buf_str(after);
-	size_t head = 0, tail = 0, most;
-
-	most = before->len < after->len ? before->len : after->len;
-	while (head < most && a[head] == b[head])
-		head++;
-	while (head && (is_inside_character(a[head]) ||
-			is_inside_character(b[head])))
-		head--;
-	while (tail < most - head &&
-	       a[before->len - tail - 1] == b[after->len - tail - 1])
-		tail++;
-	while (tail && is_inside_character(a[before->len - tail]))
-		tail--;
-	note->at = head;
-	note->old = mem_strndup(a + head, before->len - tail - head);
-	note->new = mem_strndup(b + head, after->len - tail - head);
-}
-
-/* Put the old piece back, where the new one stands: at its place, or at the only other
- * one. False if it is not there any more.
- */
-static bool record_undo(const struct hook_record *note, const struct buf *text,
-			struct buf *ret)
-{
-	const size_t n = strlen(note->new);
-	const char *s = buf_str(text), *at = s + note->at;
-
-	if (note->at > text->len || text->len - note->at < n ||
-	    memcmp(at, note->new, n) != 0) {
-		at = n ? strstr(s, note->new) : NULL;
-		if (!at || strstr(at + 1, note->new))
-			return false;
-	}
-	buf_add(ret, s, (size_t)(at - s));
-	buf_adds(ret, note->old);
-	buf_adds(ret, at + n);
-	return true;
-}
 
 /* "/usr/bin/cloche hook claude pre-tool-use OPTIONS": for agents that give it
  * to a shell
@@ -479,16 +335,17 @@ static bool is_installed(const struct hook_target *t, const struct buf *text)
 
 struct job {
 	const struct hook_target *target;
-	struct hook_record note;
+	struct edit_record note;
 };
 
 /* A text without our hooks: as it was before, where that is known */
 static int clean(const struct hook_target *t, const struct buf *text,
-		 struct hook_record *note, struct buf *ret, struct err *err)
+		 struct edit_record *note, struct buf *ret, struct err *err)
 {
 	int found;
 
-	if (record_load(t, note) && record_undo(note, text, ret)) {
+	if (edit_record_load(t->agent->name, t->file, note) &&
+	    edit_record_undo(note, text, ret)) {
 		struct buf rest = { 0 };
 
 		buf_add(&rest, buf_str(ret), ret->len);
@@ -507,7 +364,7 @@ static int edit_install(void *arg, const struct buf *text, bool exists,
 			struct buf *ret, struct err *err)
 {
 	struct job *job = arg;
-	struct hook_record old = { 0 };
+	struct edit_record old = { 0 };
 	auto_buf struct buf before = { 0 };
 	int r;
 
@@ -516,15 +373,16 @@ static int edit_install(void *arg, const struct buf *text, bool exists,
 	r = clean(job->target, text, &old, ret, err);
 	job->note.created = !exists || old.created;
 	job->note.made_dir = job->note.made_dir || old.made_dir;
-	record_done(&old);
+	edit_record_done(&old);
 	buf_add(&before, buf_str(ret), ret->len);
 	if (r >= 0)
 		r = put_in(job->target, ret, err);
 	if (r < 0)
 		return r;
 	/* Noted before it is done: a note too much does no harm */
-	record_piece(&job->note, &before, ret);
-	r = record_save(job->target, &job->note, err);
+	edit_record_piece(&job->note, &before, ret);
+	r = edit_record_save(job->target->agent->name, job->target->file,
+			     &job->note, err);
 	return r < 0 ? r : SETTINGS_EDIT_WRITE;
 }
 
@@ -569,7 +427,7 @@ int hook_install(const struct hook_target *t, struct err *err)
 		return written;
 	job.note.made_dir = stat(dir, &st) < 0;
 	r = settings_edit_file(t->file, edit_install, &job, err);
-	record_done(&job.note);
+	edit_record_done(&job.note);
 	if (r < 0 && written)
 		remove_script(t);
 	return r < 0 ? r : written || r == SETTINGS_EDIT_WRITE;
@@ -611,11 +469,11 @@ int hook_uninstall(const struct hook_target *t, struct err *err)
 		return 0;
 	r = settings_edit_file(t->file, edit_uninstall, &job, err);
 	if (r >= 0)
-		record_forget(t);
+		edit_record_forget(t->agent->name, t->file);
 	if (r >= 0 && t->prefix)
 		remove_script(t);
 	if (r == SETTINGS_EDIT_REMOVE && job.note.made_dir)
 		(void)rmdir(dir);	/* Fails if it is not empty */
-	record_done(&job.note);
+	edit_record_done(&job.note);
 	return r < 0 ? r : r != SETTINGS_EDIT_KEEP;
 }

@@ -22,7 +22,7 @@ static const struct {
 } groups[] = {
 	{ "Daily", "run explain violations report session diff apply discard" },
 	{ "Policy", "init learn policy trust secret" },
-	{ "Agents", "hook shim wrap as" },
+	{ "Agents", "hook mcp shim wrap as" },
 	{ "Machine", "doctor verify preflight status top events gc firewall completion help" },
 };
 
@@ -75,6 +75,11 @@ static const struct {
 	{ "hook status", "cloche hook status claude" },
 	{ "hook uninstall", "cloche hook uninstall claude" },
 	{ "hook AGENT", "cloche hook claude pre-tool-use < call.json" },
+	{ "mcp", "cloche mcp wrap claude" },
+	{ "mcp wrap", "cloche mcp wrap claude github --allow api.github.com" },
+	{ "mcp unwrap", "cloche mcp unwrap claude github" },
+	{ "mcp status", "cloche mcp status" },
+	{ "mcp start", "cloche mcp start server -- ./server" },
 	{ "shim", "cloche shim install npm --allow registry.example.org" },
 	{ "shim install", "cloche shim install npm --allow registry.example.org" },
 	{ "shim list", "cloche shim list" },

@@ -278,7 +278,8 @@ int settings_edit_file(const char *path, change_fn fn, void *arg, struct err *er
 		r = root ? 0 : -EINVAL;
 		json_decref(root);
 	}
-	if (r >= 0 && want == SETTINGS_EDIT_WRITE)
+	if (r >= 0 && (want == SETTINGS_EDIT_WRITE ||
+		       want == SETTINGS_EDIT_WRITE_TEXT))
 		r = put(&c, &text, err);
 	if (r >= 0 && want == SETTINGS_EDIT_REMOVE &&
 	    unlinkat(c.dir, path_base(c.file), 0) < 0 && errno != ENOENT)

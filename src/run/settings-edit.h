@@ -37,7 +37,8 @@ int settings_edit_flag(const char *cwd, enum scope scope, const char *path,
 /* What an edit of any file wants */
 enum settings_edit_want {
 	SETTINGS_EDIT_KEEP,	/* Leave it alone */
-	SETTINGS_EDIT_WRITE,	/* Write @ret */
+	SETTINGS_EDIT_WRITE,	/* Write @ret, if it is JSON */
+	SETTINGS_EDIT_WRITE_TEXT,	/* Write @ret, which @fn has checked */
 	SETTINGS_EDIT_REMOVE,	/* There shall be no such file */
 };
 

@@ -111,10 +111,14 @@ class Codex(Model):
         item = {"type": "message", "id": "m", "role": "assistant",
                 "content": [{"type": "output_text", "text": "done"}]}
         if command:
-            item = {"type": "function_call", "id": "f", "name": "exec_command",
-                    "call_id": f"c{len(outputs)}", "arguments": json.dumps(
-                        command if isinstance(command, dict) else
-                        {"cmd": command})}
+            name, values = command if isinstance(command, tuple) else (
+                "exec_command", command if isinstance(command, dict) else
+                {"cmd": command})
+            item = {"type": "function_call", "id": "f", "name": name,
+                    "call_id": f"c{len(outputs)}",
+                    "arguments": json.dumps(values)}
+            if name.startswith("mcp__"):
+                item["namespace"], item["name"] = name.rsplit("__", 1)
         self.send(events(
             ("response.created", {"response": {"id": "r"}}),
             ("response.output_item.done", {"output_index": 0, "item": item}),
@@ -133,8 +137,9 @@ class Gemini(Model):
         command = self.next() if "run_shell_command" in tools else None
         part = {"text": "done"}
         if command:
-            part = {"functionCall": {"name": "run_shell_command", "args":
-                                     {"command": command}}}
+            name, values = command if isinstance(command, tuple) else (
+                "run_shell_command", {"command": command})
+            part = {"functionCall": {"name": name, "args": values}}
         elif "responseMimeType" in request.get("generationConfig", {}):
             part = {"text": json.dumps({"next_speaker": "user", "reasoning": "x",
                                         "model_choice": "flash"})}
@@ -163,8 +168,10 @@ def start_claude(t, url):
              "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1"})
 
 
-def start_codex(t, url, config=""):
-    t.write(t.home + "/.codex/config.toml", config + f"""
+def start_codex(t, url):
+    path = t.home + "/.codex/config.toml"
+    tables = t.read(path) if os.path.exists(path) else ""
+    t.write(path, f"""
 model_provider = "ours"
 model = "gpt-5"
 [model_providers.ours]
@@ -172,7 +179,8 @@ name = "ours"
 base_url = "{url}/v1"
 wire_api = "responses"
 env_key = "MODEL_KEY"
-""")
+
+""" + tables)
     return ([BIN + "/codex", "exec", "--skip-git-repo-check",
              "--dangerously-bypass-hook-trust",
              "--dangerously-bypass-approvals-and-sandbox", "go"],
@@ -352,6 +360,32 @@ def claude_hears_what_was_refused(t):
     [said] = results(t, "claude", "echo x > /etc/hosts")
     contains(said, "<sandbox_violations>")
 
+
+
+# Where a server of the user's is, and what its tool for writing is called
+SERVERS = {"claude": (".claude.json", "mcp__fs__write_file"),
+           "codex": (".codex/config.toml", "mcp__fs__write_file"),
+           "gemini": (".gemini/settings.json", "mcp_fs_write_file")}
+
+
+@for_each
+def its_mcp_server_runs_in_a_sandbox_of_its_own(t, agent):
+    """The server itself would write all of the home"""
+    name, tool = SERVERS[agent]
+    program = os.path.join(os.path.dirname(BIN), "@modelcontextprotocol",
+                           "server-filesystem", "dist", "index.js")
+    if not os.path.exists(program):
+        skip("needs the agents, which tests/peers/agents gets from npm")
+    args = json.dumps([program, t.home])
+    t.write(f"{t.home}/{name}", f'[mcp_servers.fs]\ncommand = "node"\nargs = {args}\n'
+            if agent == "codex" else
+            '{"mcpServers": {"fs": {"command": "node", "args": %s}}}' % args)
+    t.run("mcp", "wrap", agent, "fs", "--write", ".").ok()
+    t.run("mcp", "status", agent).ok()
+    said = results(t, agent, *[(tool, {"path": path, "content": "x\n"}) for path in
+                               (t.dir + "/made", t.home + "/not-made")])
+    check(t.exists("made") and not os.path.exists(t.home + "/not-made"), said)
+    contains(said[0], "uccessfully wrote")
 
 
 def screen(term):

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/edit-record.h - what an edit of an agent's settings has replaced, to undo it
+ *
+ * An edit puts a piece into the text in the place of another, often of nothing. Both
+ * pieces and the place are recorded in our state directory, which no sandbox sees.
+ * Undoing it leaves what others have changed around the piece in the meantime.
+ */
+
+#ifndef AGENT_EDIT_RECORD_H
+#define AGENT_EDIT_RECORD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+struct err;
+
+/**
+ * struct edit_record - What one edit did to one file
+ * @created:	There was no file
+ * @made_dir:	Nor its directory
+ * @at:		Where @new was put, in the place of @old
+ * @more:	What else the editor wants to know later, or NULL
+ */
+struct edit_record {
+	bool created, made_dir;
+	size_t at;
+	char *old, *new;
+	json_t *more;
+};
+
+void edit_record_done(struct edit_record *record);
+
+/* One record for a @kind of edit and a @subject: a file, or something in one. 0, or a
+ * negative errno with a message.
+ */
+int edit_record_save(const char *kind, const char *subject,
+		     const struct edit_record *record, struct err *err);
+/* False if there is none; *@ret is to be released in any case */
+bool edit_record_load(const char *kind, const char *subject,
+		      struct edit_record *ret);
+void edit_record_forget(const char *kind, const char *subject);
+
+/* Fill in what differs between two texts, cut between characters */
+void edit_record_piece(struct edit_record *record, const struct buf *before,
+		       const struct buf *after);
+
+/* Append @text with the old piece where the new one stands: at its place, or at the
+ * only other one. False if it is not there any more.
+ */
+bool edit_record_undo(const struct edit_record *record, const struct buf *text,
+		      struct buf *ret);
+
+#endif /* AGENT_EDIT_RECORD_H */
