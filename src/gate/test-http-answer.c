@@ -39,7 +39,7 @@ TEST(every_answer_is_a_whole_response_that_closes)
 		.kind = HTTP_METHOD_GET, .minor = 1,
 	};
 	static const int status[] = {
-		400, 403, 403, 405, 408, 431, 500, 502, 503, 504,
+		400, 403, 403, 405, 408, 421, 431, 500, 502, 503, 504,
 	};
 
 	CHECK_INT(ARRAY_SIZE(status), HTTP_ANSWERS);

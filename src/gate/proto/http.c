@@ -64,12 +64,14 @@ static ssize_t scan_line_end(struct http_scan *scan, const char *p)
 
 ssize_t http_head_scan(struct http_scan *scan, const char *p, size_t n)
 {
+	const size_t max = scan->max ? scan->max : HTTP_HEAD_MAX;
+
 	for (; scan->at < n; scan->at++) {
 		const unsigned char c = (unsigned char)p[scan->at];
 		const bool after_cr = scan->at > scan->line &&
 				      p[scan->at - 1] == '\r';
 
-		if (scan->at >= HTTP_HEAD_MAX)
+		if (scan->at >= max)
 			return -EMSGSIZE;
 		if (c == '\n') {
 			const ssize_t r = scan_line_end(scan, p);
@@ -84,7 +86,7 @@ ssize_t http_head_scan(struct http_scan *scan, const char *p, size_t n)
 		if (!scan->lines && c != '\r' && scan->at >= HTTP_LINE_MAX)
 			return -EMSGSIZE;
 	}
-	return n < HTTP_HEAD_MAX ? 0 : -EMSGSIZE;
+	return n < max ? 0 : -EMSGSIZE;
 }
 
 bool http_is_token_byte(unsigned char c)
@@ -234,7 +236,8 @@ static int check_connection(const struct http_headers *headers,
 static int http_head_parse(const char *p, size_t n, struct http_span *line,
 			   struct http_headers *ret, const char **why)
 {
-	struct http_scan scan = { 0 };
+	/* Whoever looked for its end has decided how long it may be */
+	struct http_scan scan = { .max = HTTP_HEAD_LONG_MAX };
 	const ssize_t len = http_head_scan(&scan, p, n);
 	const char *end, *eol;
 

@@ -26,6 +26,7 @@ struct buf;
 enum {
 	HTTP_LINE_MAX = 8 << 10,	/* Request or status line, without CRLF */
 	HTTP_HEAD_MAX = 16 << 10,	/* All of the head, blank line included */
+	HTTP_HEAD_LONG_MAX = 64 << 10,	/* The same, to a host that a secret is bound to */
 	HTTP_HEADERS_MAX = 100,
 	HTTP_CONNECTION_MAX = 32,	/* Names in all Connection headers */
 };
@@ -40,12 +41,13 @@ struct http_span {
 
 /**
  * struct http_scan - How far a head has been looked at; zero-initialise it
+ * @max:	Bytes that a head may have; 0 is HTTP_HEAD_MAX
  * @at:		Bytes that need no second look
  * @line:	Where the current line starts
  * @lines:	Complete lines so far
  */
 struct http_scan {
-	size_t at, line;
+	size_t max, at, line;
 	unsigned int lines;
 };
 
