@@ -209,25 +209,6 @@ static X509 *make_leaf(struct authority *a, const char *host)
 	return NULL;
 }
 
-/* HTTP/1.1 is all that is spoken here: a client that offers nothing else is told so
- * by TLS itself
- */
-static int choose_protocol(SSL *ssl, const unsigned char **ret,
-			   unsigned char *ret_n, const unsigned char *offered,
-			   unsigned int n, void *arg)
-{
-	static const unsigned char ours[] = "\x08http/1.1";
-	unsigned char *chosen;
-
-	(void)ssl;
-	(void)arg;
-	if (SSL_select_next_proto(&chosen, ret_n, ours, sizeof(ours) - 1,
-				  offered, n) != OPENSSL_NPN_NEGOTIATED)
-		return SSL_TLSEXT_ERR_ALERT_FATAL;
-	*ret = chosen;
-	return SSL_TLSEXT_ERR_OK;
-}
-
 static SSL_CTX *make_context(struct authority *a, X509 *leaf)
 {
 	SSL_CTX *c = SSL_CTX_new(TLS_server_method());
@@ -249,7 +230,6 @@ static SSL_CTX *make_context(struct authority *a, X509 *leaf)
 	SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE |
 				    SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 				    SSL_MODE_RELEASE_BUFFERS);
-	SSL_CTX_set_alpn_select_cb(c, choose_protocol, NULL);
 	return c;
 }
 

@@ -378,7 +378,7 @@ TEST(a_head_is_at_most_as_long_as_its_limit)
 
 		rig_start(&r);
 		buf_adds(&head, begin);
-		while (head.len < HTTP_HEAD_MAX - 4 + (size_t)more)
+		while (head.len < HTTP_HEAD_LONG_MAX - 4 + (size_t)more)
 			buf_addc(&head, 'x');
 		buf_adds(&head, "\r\n\r\n");
 		say(r.client, buf_str(&head));

@@ -6,7 +6,8 @@
  * checked. One connection to the client is one connection to the server, so heads and
  * bodies pass as they are, hop by hop headers included; where a message ends is
  * found by the gate's own parsers, which refuse what could be read in two ways. The
- * next request is read when the response to the one before is complete.
+ * next request is read when the response to the one before is complete. Where both
+ * sides speak HTTP/2, tls/h2-relay.c does all of that, with the same judgement.
  *
  * Both sockets are in the loop edge-triggered: advance() goes on until OpenSSL wants to
  * wait on both sides.
@@ -16,7 +17,6 @@
 
 #include <errno.h>
 #include <openssl/err.h>
-#include <openssl/x509_vfy.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -27,26 +27,30 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/text.h"
 #include "gate/conn-timer.h"
 #include "gate/http-answer.h"
 #include "gate/proto/http-body.h"
 #include "tls/authority.h"
+#include "tls/h2-relay.h"
 #include "tls/scrub.h"
+#include "tls/tls-alpn.h"
 #include "tls/tls-end.h"
+#include "tls/tls-refusal.h"
 #include "tls/tls-report.h"
 
 enum {
 	WAITING_MAX = 64 << 10, /* Bytes that wait for the other side */
 	TURNS_MAX = 64, /* Before other connections have theirs */
-	REPORT_MAX = 300, /* Bytes of a reason */
 };
+
+static const struct http_scan long_head = { .max = HTTP_HEAD_LONG_MAX };
 
 enum up_state { UP_HEAD, UP_BODY, UP_WAIT, UP_TUNNEL };
 enum down_state { DOWN_IDLE, DOWN_HEAD, DOWN_BODY, DOWN_TUNNEL };
 
 /**
  * struct tls_conn - One connection
+ * @h2:		Speaks HTTP/2 with both sides; NULL for HTTP/1.1
  * @served:	Requests that were answered
  * @last:	The connection ends with this response
  * @closing:	Only what is in @client.out is still to be sent
@@ -67,18 +71,12 @@ struct tls_conn {
 	struct http_request request;
 	struct http_body up_body, down_body;
 	struct scrub scrub;
+	struct h2_relay *h2;
 	unsigned int served;
 	bool last, closing, closed, cut, active;
 	struct timer timer, hold;
 	struct loop_task task;
 };
-
-/* Report that something was refused */
-static void report(struct tls_conn *conn, const char *reason,
-		   const struct bound_secret *secret, const char *fix)
-{
-	tls_report_refused(conn->server, conn->id, reason, secret, fix);
-}
 
 static void free_later(void *arg)
 {
@@ -97,6 +95,8 @@ static void conn_close(struct tls_conn *conn)
 	tls_end_close(server->loop, &conn->client);
 	tls_end_close(server->loop, &conn->upstream);
 	scrub_done(&conn->scrub);
+	h2_relay_free(conn->h2);
+	conn->h2 = NULL;
 	LIST_REMOVE(conn, link);
 	server->n_conns--;
 	tls_report_done(server, conn->id);
@@ -124,12 +124,11 @@ static void conn_finish(struct tls_conn *conn)
 }
 
 static void answer_client(struct tls_conn *conn, enum http_answer what,
-			  const char *reason, const char *fix)
+			  const char *reason)
 {
 	const struct http_answer_text text = {
 		.reason = reason,
 		.host = &conn->host,
-		.fix = fix,
 		.head_only = conn->request.kind == HTTP_METHOD_HEAD,
 	};
 
@@ -137,87 +136,21 @@ static void answer_client(struct tls_conn *conn, enum http_answer what,
 	conn_finish(conn);
 }
 
-/* Why a client ended the handshake, as far as it can be mended outside */
-static void report_client(struct tls_conn *conn)
-{
-	const int reason = ERR_GET_REASON(ERR_peek_last_error());
-
-	switch (reason) {
-	case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-	case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
-	case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
-		report(conn,
-		       "the program does not trust the run's certificate authority: it has its own list, or pins a certificate",
-		       NULL,
-		       "point the program at $SSL_CERT_FILE, or leave the host unbound");
-		break;
-	case SSL_R_NO_APPLICATION_PROTOCOL:
-		report(conn, "the program offers no HTTP/1.1", NULL,
-		       "let the program speak HTTP/1.1 to this host");
-		break;
-	case SSL_R_UNSUPPORTED_PROTOCOL:
-		report(conn, "the program offers no TLS 1.2 or later", NULL,
-		       NULL);
-		break;
-	default:
-		break;
-	}
-}
-
-static void handshake_client(struct tls_conn *conn)
-{
-	struct tls_end *end = &conn->client;
-	int r;
-
-	if (end->open || end->failed)
-		return;
-	ERR_clear_error();
-	r = SSL_accept(end->ssl);
-	if (r == 1) {
-		end->open = true;
-		timer_start(conn->server->timers, &conn->timer, TIMER_KEEP);
-		free(end->hello);
-		end->hello = NULL;
-		end->hello_n = end->hello_at = 0;
-	} else if (!tls_end_waits(end, r)) {
-		report_client(conn);
-		end->failed = true;
-		conn_close(conn);
-	}
-}
-
-static void handshake_upstream(struct tls_conn *conn)
+/* True if that is over now */
+static bool handshake_upstream(struct tls_conn *conn)
 {
 	struct tls_end *end = &conn->upstream;
 	int r;
 
-	if (end->open || end->failed)
-		return;
+	if (!conn->client.asked || end->open || end->failed)
+		return false;
 	ERR_clear_error();
 	r = SSL_connect(end->ssl);
 	if (r == 1)
 		end->open = true;
 	else if (!tls_end_waits(end, r))
 		end->failed = true;
-}
-
-/* The server's handshake failed: tell the client by HTTP, where people read it */
-static void refuse_upstream(struct tls_conn *conn)
-{
-	const long verify = SSL_get_verify_result(conn->upstream.ssl);
-	char reason[REPORT_MAX];
-
-	if (verify == X509_V_OK) {
-		answer_client(conn, HTTP_ANSWER_UNREACHABLE,
-			      "the TLS handshake with the host failed", NULL);
-		return;
-	}
-	snprintf(reason, sizeof(reason),
-		 "the host's certificate does not verify: %s",
-		 X509_verify_cert_error_string(verify));
-	report(conn, reason, NULL,
-	       "name the authority in network.tlsTerminate.extraCaCertPaths, if the host is right");
-	answer_client(conn, HTTP_ANSWER_UNREACHABLE, reason, NULL);
+	return end->open || end->failed;
 }
 
 static void drop(struct buf *in, size_t n)
@@ -258,36 +191,8 @@ static ssize_t body_span(struct http_body *body, const struct buf *in)
 	return (ssize_t)at;
 }
 
-static void refuse_request(struct tls_conn *conn, const struct rewrite *w,
-			   int error)
-{
-	auto_buf struct buf fix = { 0 };
-
-	conn->request.kind = HTTP_METHOD_OTHER;
-	if (!w->misplaced) {
-		if (error == -EACCES)
-			report(conn, w->why, NULL, NULL);
-		answer_client(conn,
-			      error == -EACCES ? HTTP_ANSWER_BLOCKED
-					       : http_answer_of(error),
-			      w->why, NULL);
-		return;
-	}
-	if (w->misplaced->masked) {
-		buf_adds(&fix, "add the host to injectHosts of the mask of ");
-		text_shell_quote(&fix, w->misplaced->name);
-	} else {
-		buf_adds(&fix, "cloche secret bind ");
-		text_shell_quote(&fix, w->misplaced->name);
-		buf_addc(&fix, ' ');
-		host_format(&conn->host, 443, &fix);
-	}
-	report(conn, w->why, w->misplaced, fix.p);
-	conn->request.kind = w->request.kind;
-	answer_client(conn, HTTP_ANSWER_BLOCKED, w->why, fix.p);
-}
-
-static void note_uses(struct tls_conn *conn, const struct rewrite *w)
+static void note_uses(struct tls_conn *conn, const struct rewrite *w,
+		      struct scrub *scrub)
 {
 	struct tls_server *server = conn->server;
 
@@ -296,7 +201,7 @@ static void note_uses(struct tls_conn *conn, const struct rewrite *w)
 		const struct bytes *value =
 			&server->values->v[s - server->secrets->v];
 
-		scrub_add(&conn->scrub, value->p, s->placeholder, value->len);
+		scrub_add(scrub, value->p, s->placeholder, value->len);
 		tls_report_use(server, conn->id, &conn->host, s);
 	}
 }
@@ -310,9 +215,11 @@ static void take_head(struct tls_conn *conn, size_t n)
 			     &conn->upstream.head);
 
 	if (r < 0) {
-		refuse_request(conn, w, r);
+		tls_refusal_request(conn->server, conn->id, &conn->host, w, r,
+				    &conn->client.out);
+		conn_finish(conn);
 	} else {
-		note_uses(conn, w);
+		note_uses(conn, w, &conn->scrub);
 		conn->request = (struct http_request){
 			.kind = w->request.kind,
 			.minor = w->request.minor,
@@ -322,7 +229,7 @@ static void take_head(struct tls_conn *conn, size_t n)
 		http_body_init(&conn->up_body, w->request.framing,
 			       w->request.length);
 		drop(&conn->client.in, n);
-		conn->scan = conn->response_scan = (struct http_scan){ 0 };
+		conn->scan = conn->response_scan = long_head;
 		conn->up = http_body_is_done(&conn->up_body) ? UP_WAIT
 							     : UP_BODY;
 		conn->down = DOWN_HEAD;
@@ -331,9 +238,67 @@ static void take_head(struct tls_conn *conn, size_t n)
 	free(w);
 }
 
+/* Judge a request of HTTP/2, which is in the form of HTTP/1.1 */
+static bool judge_h2(void *arg, const char *head, size_t n, struct scrub *scrub,
+		     struct bytes *out, struct buf *answer)
+{
+	struct tls_conn *conn = arg;
+	struct rewrite *w;
+	int r;
+
+	if (!conn->upstream.open) {
+		tls_refusal_host(conn->server, conn->id, &conn->host,
+				 conn->upstream.ssl, answer);
+		return false;
+	}
+	w = mem_zalloc(sizeof(*w));
+	r = rewrite_head(head, n, &conn->host, conn->server->secrets,
+			 conn->server->values, w, out);
+	if (r < 0)
+		tls_refusal_request(conn->server, conn->id, &conn->host, w, r,
+				    answer);
+	else
+		note_uses(conn, w, scrub);
+	free(w);
+	return !r;
+}
+
+static void start_h2(struct tls_conn *conn)
+{
+	conn->h2 = h2_relay_new(judge_h2, conn);
+	if (!conn->h2)
+		conn_abort(conn);
+	else
+		timer_start(conn->server->timers, &conn->timer, TIMER_IDLE);
+}
+
+static void handshake_client(struct tls_conn *conn)
+{
+	struct tls_end *end = &conn->client;
+	int r;
+
+	if (end->open || end->failed)
+		return;
+	ERR_clear_error();
+	r = SSL_accept(end->ssl);
+	if (r == 1) {
+		end->open = true;
+		timer_start(conn->server->timers, &conn->timer, TIMER_KEEP);
+		free(end->hello);
+		end->hello = NULL;
+		end->hello_n = end->hello_at = 0;
+		if (tls_alpn_is_h2(end))
+			start_h2(conn);
+	} else if (!tls_end_waits(end, r)) {
+		tls_refusal_client(conn->server, conn->id);
+		end->failed = true;
+		conn_close(conn);
+	}
+}
+
 static bool step_head(struct tls_conn *conn)
 {
-	const bool moved = tls_end_fill(&conn->client, HTTP_HEAD_MAX);
+	const bool moved = tls_end_fill(&conn->client, HTTP_HEAD_LONG_MAX);
 	const struct buf *in = &conn->client.in;
 	ssize_t n;
 
@@ -347,7 +312,7 @@ static bool step_head(struct tls_conn *conn)
 		timer_start(conn->server->timers, &conn->timer, TIMER_HEAD);
 	n = http_head_scan(&conn->scan, in->p, in->len);
 	if (n < 0) {
-		answer_client(conn, http_answer_of((int)n), NULL, NULL);
+		answer_client(conn, http_answer_of((int)n), NULL);
 		return true;
 	}
 	if (!n) {
@@ -356,7 +321,10 @@ static bool step_head(struct tls_conn *conn)
 		return moved;
 	}
 	if (conn->upstream.failed && !conn->upstream.open) {
-		refuse_upstream(conn);
+		/* By HTTP, where people read it */
+		tls_refusal_host(conn->server, conn->id, &conn->host,
+				 conn->upstream.ssl, &conn->client.out);
+		conn_finish(conn);
 		return true;
 	}
 	if (!conn->upstream.open)
@@ -443,7 +411,7 @@ static bool take_response(struct tls_conn *conn, size_t n)
 	if (ok) {
 		to_client(conn, conn->upstream.in.p, n, false);
 		drop(&conn->upstream.in, n);
-		conn->response_scan = (struct http_scan){ 0 };
+		conn->response_scan = long_head;
 		http_body_init(&conn->down_body, response->framing,
 			       response->length);
 		if (response->tunnel) {
@@ -460,7 +428,7 @@ static bool take_response(struct tls_conn *conn, size_t n)
 
 static bool step_response_head(struct tls_conn *conn)
 {
-	const bool moved = tls_end_fill(&conn->upstream, HTTP_HEAD_MAX);
+	const bool moved = tls_end_fill(&conn->upstream, HTTP_HEAD_LONG_MAX);
 	const struct buf *in = &conn->upstream.in;
 	ssize_t n =
 		in->len ? http_head_scan(&conn->response_scan, in->p, in->len)
@@ -477,8 +445,7 @@ static bool step_response_head(struct tls_conn *conn)
 		else
 			answer_client(conn, HTTP_ANSWER_UNREACHABLE,
 				      n ? "the host's answer could not be read"
-					: "the host closed the connection",
-				      NULL);
+					: "the host closed the connection");
 		return true;
 	}
 	return moved;
@@ -557,6 +524,44 @@ static bool step_closing(struct tls_conn *conn)
 	return false;
 }
 
+/* HTTP/2: the relay takes what came and says what is to be sent */
+static bool step_h2(struct tls_conn *conn)
+{
+	struct tls_end *client = &conn->client, *server = &conn->upstream;
+	struct timers *timers = conn->server->timers;
+	bool moved = false, ok = true;
+
+	if (server->head.len + server->out.len < WAITING_MAX &&
+	    tls_end_fill(client, 1)) {
+		moved = true;
+		ok = h2_relay_from_client(conn->h2, client->in.p,
+					  client->in.len);
+		client->in.len = 0;
+	}
+	if (ok && client->out.len < WAITING_MAX && tls_end_fill(server, 1)) {
+		moved = true;
+		ok = h2_relay_from_server(conn->h2, server->in.p,
+					  server->in.len);
+		server->in.len = 0;
+	}
+	if (!ok || client->eof) {
+		conn_close(conn);
+		return true;
+	}
+	if (server->eof || server->broken)
+		h2_relay_server_ended(conn->h2);
+	moved |= h2_relay_to_server(conn->h2, &server->head, &server->out,
+				    WAITING_MAX);
+	moved |= h2_relay_to_client(conn->h2, &client->out, WAITING_MAX);
+	if (!h2_relay_holds(conn->h2))
+		timer_stop(timers, &conn->hold);
+	else if (moved)
+		timer_start(timers, &conn->hold, TIMER_SCRUB);
+	if (h2_relay_is_done(conn->h2))
+		conn_finish(conn);
+	return moved;
+}
+
 static bool step_once(struct tls_conn *conn)
 {
 	bool moved = false;
@@ -564,15 +569,21 @@ static bool step_once(struct tls_conn *conn)
 	handshake_client(conn);
 	if (conn->closed)
 		return false;
-	handshake_upstream(conn);
+	moved = handshake_upstream(conn);
 	if (conn->closing) {
-		moved = tls_end_flush(&conn->client);
+		moved |= tls_end_flush(&conn->client);
 		conn->active |= moved;
 		return step_closing(conn) || moved;
 	}
-	moved |= step_up(conn);
-	if (!conn->closed && !conn->closing)
-		moved |= step_down(conn);
+	if (!conn->client.open)
+		return moved;
+	if (conn->h2) {
+		moved |= step_h2(conn);
+	} else {
+		moved |= step_up(conn);
+		if (!conn->closed && !conn->closing)
+			moved |= step_down(conn);
+	}
 	if (conn->closed)
 		return false;
 	moved |= tls_end_flush(&conn->upstream);
@@ -625,6 +636,14 @@ static void on_timer(void *arg)
 		timer_start(conn->server->timers, &conn->timer, TIMER_IDLE);
 		return;
 	}
+	if (conn->timer.kind == TIMER_PARENT && !conn->client.open &&
+	    !conn->upstream.open && !conn->upstream.failed) {
+		/* A client of HTTP/2 waits for the server, and can be answered now */
+		conn->upstream.failed = true;
+		timer_start(conn->server->timers, &conn->timer, TIMER_PARENT);
+		advance(conn);
+		return;
+	}
 	if (conn->timer.kind == TIMER_LINGER) {
 		/* Sent to the end; the kernel delivers it to a slow client */
 		conn_close(conn);
@@ -633,7 +652,7 @@ static void on_timer(void *arg)
 		answer_client(conn,
 			      conn->upstream.open ? HTTP_ANSWER_DEADLINE
 						  : HTTP_ANSWER_TIMEOUT,
-			      NULL, NULL);
+			      NULL);
 		advance(conn);
 	} else {
 		conn_abort(conn);
@@ -647,7 +666,10 @@ static void on_hold(void *arg)
 {
 	struct tls_conn *conn = arg;
 
-	scrub_step(&conn->scrub, NULL, 0, true, &conn->client.out);
+	if (conn->h2)
+		h2_relay_release(conn->h2);
+	else
+		scrub_step(&conn->scrub, NULL, 0, true, &conn->client.out);
 	advance(conn);
 }
 
@@ -678,6 +700,7 @@ static bool set_up_client(struct tls_conn *conn)
 	if (!tls_end_accept(end, context))
 		return false;
 	SSL_set_app_data(end->ssl, conn);
+	tls_alpn_follow(end, &conn->upstream);
 	return true;
 }
 
@@ -692,6 +715,7 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 	conn->server = server;
 	conn->id = id;
 	conn->host = *host;
+	conn->scan = long_head;
 	conn->client.source = (struct loop_source){ client, on_client, conn };
 	conn->upstream.source =
 		(struct loop_source){ upstream, on_event, conn };
@@ -706,8 +730,9 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 	LIST_INSERT_HEAD(&server->conns, conn, link);
 	server->n_conns++;
 	if (server->n_conns > TLS_CONNS_MAX)
-		report(conn, "too many connections to hosts of secrets", NULL,
-		       NULL);
+		tls_report_refused(server, id,
+				   "too many connections to hosts of secrets",
+				   NULL, NULL);
 	if (server->n_conns > TLS_CONNS_MAX || !set_up_client(conn) ||
 	    !tls_end_connect(&conn->upstream, server->upstream,
 			     conn->host.name) ||

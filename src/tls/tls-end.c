@@ -142,7 +142,8 @@ bool tls_end_waits(struct tls_end *end, int r)
 {
 	const int why = SSL_get_error(end->ssl, r);
 
-	return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
+	return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ||
+	       why == SSL_ERROR_WANT_CLIENT_HELLO_CB;
 }
 
 /* The peer reads no more. It may have answered before it hung up. */

@@ -20,6 +20,7 @@ enum { TLS_RECORD_MAX = 16 << 10 }; /* Bytes of one TLS record */
  * struct tls_end - One side
  * @hello:	The client's first bytes, which the gate has read; @hello_at of them
  *		were used
+ * @peer:	The other side, for tls/tls-alpn.h; @asked: the hello was read
  * @open:	The handshake is complete
  * @failed:	The handshake failed: nothing can be read or written
  * @broken:	Nothing more can be written; what came before may still be read
@@ -34,7 +35,8 @@ struct tls_end {
 	SSL *ssl;
 	char *hello;
 	size_t hello_at, hello_n;
-	bool open, failed, broken, eof, clean, cut, shut;
+	struct tls_end *peer;
+	bool asked, open, failed, broken, eof, clean, cut, shut;
 	struct buf in, out;
 	struct bytes head;
 	size_t sent;

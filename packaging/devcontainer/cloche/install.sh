@@ -36,7 +36,8 @@ if [ -d "$source" ]; then
 else
 	apt-get install -y --no-install-recommends build-essential \
 		ca-certificates debhelper git libjansson-dev libseccomp-dev \
-		libpcre2-dev libsecret-1-dev libssl-dev meson nftables pkg-config python3
+		libnghttp2-dev libpcre2-dev libsecret-1-dev libssl-dev meson \
+		nftables pkg-config python3
 	work=$(mktemp -d)
 	git clone --depth 1 "$source" "$work/cloche"
 	"$work/cloche/tools/make-deb" "$work/packages"
