@@ -49,7 +49,17 @@ enum up_state { UP_HEAD, UP_BODY, UP_WAIT, UP_TUNNEL };
 enum down_state { DOWN_IDLE, DOWN_HEAD, DOWN_BODY, DOWN_TUNNEL };
 
 /**
+ * struct exchange - What a request needs until its response is complete
+ * @scrub:	What the response is searched for
+ */
+struct exchange {
+	struct http_request request;
+	struct scrub scrub;
+};
+
+/**
  * struct tls_conn - One connection
+ * @exchange:	NULL between requests, when a thousand connections may wait
  * @h2:		Speaks HTTP/2 with both sides; NULL for HTTP/1.1
  * @served:	Requests that were answered
  * @last:	The connection ends with this response
@@ -68,15 +78,22 @@ struct tls_conn {
 	enum up_state up;
 	enum down_state down;
 	struct http_scan scan, response_scan;
-	struct http_request request;
+	struct exchange *exchange;
 	struct http_body up_body, down_body;
-	struct scrub scrub;
 	struct h2_relay *h2;
 	unsigned int served;
 	bool last, closing, closed, cut, active;
 	struct timer timer, hold;
 	struct loop_task task;
 };
+
+static void end_exchange(struct tls_conn *conn)
+{
+	if (conn->exchange)
+		scrub_done(&conn->exchange->scrub);
+	free(conn->exchange);
+	conn->exchange = NULL;
+}
 
 static void free_later(void *arg)
 {
@@ -94,7 +111,7 @@ static void conn_close(struct tls_conn *conn)
 	timer_stop(server->timers, &conn->hold);
 	tls_end_close(server->loop, &conn->client);
 	tls_end_close(server->loop, &conn->upstream);
-	scrub_done(&conn->scrub);
+	end_exchange(conn);
 	h2_relay_free(conn->h2);
 	conn->h2 = NULL;
 	LIST_REMOVE(conn, link);
@@ -129,7 +146,8 @@ static void answer_client(struct tls_conn *conn, enum http_answer what,
 	const struct http_answer_text text = {
 		.reason = reason,
 		.host = &conn->host,
-		.head_only = conn->request.kind == HTTP_METHOD_HEAD,
+		.head_only = conn->exchange &&
+			     conn->exchange->request.kind == HTTP_METHOD_HEAD,
 	};
 
 	http_answer_write(what, &text, &conn->client.out);
@@ -153,8 +171,13 @@ static bool handshake_upstream(struct tls_conn *conn)
 	return end->open || end->failed;
 }
 
+/* The buffer goes with its last byte: most connections wait most of the time */
 static void drop(struct buf *in, size_t n)
 {
+	if (n == in->len) {
+		buf_done(in);
+		return;
+	}
 	memmove(in->p, in->p + n, in->len - n);
 	in->len -= n;
 }
@@ -162,13 +185,14 @@ static void drop(struct buf *in, size_t n)
 static void to_client(struct tls_conn *conn, const char *p, size_t n, bool end)
 {
 	struct timers *timers = conn->server->timers;
+	struct scrub *scrub = &conn->exchange->scrub;
 
-	if (!conn->scrub.len) {
+	if (!scrub->len) {
 		buf_add(&conn->client.out, p, n);
 		return;
 	}
-	scrub_step(&conn->scrub, p, n, end, &conn->client.out);
-	if (conn->scrub.held.len)
+	scrub_step(scrub, p, n, end, &conn->client.out);
+	if (scrub->held.len)
 		timer_start(timers, &conn->hold, TIMER_SCRUB);
 	else
 		timer_stop(timers, &conn->hold);
@@ -219,8 +243,9 @@ static void take_head(struct tls_conn *conn, size_t n)
 				    &conn->client.out);
 		conn_finish(conn);
 	} else {
-		note_uses(conn, w, &conn->scrub);
-		conn->request = (struct http_request){
+		conn->exchange = mem_zalloc(sizeof(*conn->exchange));
+		note_uses(conn, w, &conn->exchange->scrub);
+		conn->exchange->request = (struct http_request){
 			.kind = w->request.kind,
 			.minor = w->request.minor,
 			.websocket = w->request.websocket,
@@ -386,7 +411,7 @@ static void end_response(struct tls_conn *conn)
 	const struct tls_end *upstream = &conn->upstream;
 
 	to_client(conn, NULL, 0, true);
-	scrub_done(&conn->scrub);
+	end_exchange(conn);
 	conn->served++;
 	conn->down = DOWN_IDLE;
 	/* A request that is not sent to its end when the answer is complete, and bytes
@@ -405,8 +430,9 @@ static bool take_response(struct tls_conn *conn, size_t n)
 {
 	struct http_response *response = mem_zalloc(sizeof(*response));
 	const char *why = NULL;
-	bool ok = !http_response_parse(conn->upstream.in.p, n, &conn->request,
-				       response, &why);
+	bool ok = !http_response_parse(conn->upstream.in.p, n,
+				       &conn->exchange->request, response,
+				       &why);
 
 	if (ok) {
 		to_client(conn, conn->upstream.in.p, n, false);
@@ -536,13 +562,13 @@ static bool step_h2(struct tls_conn *conn)
 		moved = true;
 		ok = h2_relay_from_client(conn->h2, client->in.p,
 					  client->in.len);
-		client->in.len = 0;
+		buf_done(&client->in);
 	}
 	if (ok && client->out.len < WAITING_MAX && tls_end_fill(server, 1)) {
 		moved = true;
 		ok = h2_relay_from_server(conn->h2, server->in.p,
 					  server->in.len);
-		server->in.len = 0;
+		buf_done(&server->in);
 	}
 	if (!ok || client->eof) {
 		conn_close(conn);
@@ -669,7 +695,7 @@ static void on_hold(void *arg)
 	if (conn->h2)
 		h2_relay_release(conn->h2);
 	else
-		scrub_step(&conn->scrub, NULL, 0, true, &conn->client.out);
+		to_client(conn, NULL, 0, true);
 	advance(conn);
 }
 

@@ -182,7 +182,7 @@ bool tls_end_flush(struct tls_end *end)
 		if (head)
 			bytes_done(&end->head);
 		else
-			end->out.len = 0;
+			buf_done(&end->out);
 		end->sent = 0;
 	}
 	return moved;
