@@ -488,6 +488,33 @@ curl -sS -m 20 --capath /nonexistent --cacert ~/own.pem https://good.test/""")
     equal(Origin.seen, [])
 
 
+@test_if(LONG)
+def ten_thousand_connections_are_bounded(t):
+    """The gate takes some at a time and refuses the rest; nothing hangs, and the next works"""
+    origins()
+    r = run(t, r'''/usr/bin/python3 -c '
+import resource, socket, ssl
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+context = ssl.create_default_context()
+kept = []
+for i in range(10000):
+    s = socket.create_connection(("good.test", 443))
+    out = ssl.MemoryBIO()
+    try: context.wrap_bio(ssl.MemoryBIO(), out, server_hostname="good.test").do_handshake()
+    except ssl.SSLWantReadError: pass
+    try: s.sendall(out.read())
+    except OSError: continue
+    kept.append(s)
+    if len(kept) > 4000:
+        kept.pop(0).close()
+print("sent")
+'
+curl -sS -m 60 -H "X-Api-Key: $TOKEN" https://good.test/after''').ok()
+    contains(r.out, "sent")
+    equal([h["X-Api-Key"] for _, path, h, _ in Origin.seen if path == "/after"], [VALUE])
+
+
 own_host(NAMES)
 make_certificates()
 main()
