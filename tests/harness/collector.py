@@ -14,6 +14,7 @@ import random
 import socket
 import subprocess
 import sys
+import time
 
 
 def read_request(conn):
@@ -88,6 +89,11 @@ class Collector:
         self.child = subprocess.Popen([sys.executable, os.path.abspath(__file__), str(fd), self.path, *map(str, faults)],
                                       pass_fds=[fd], stderr=subprocess.DEVNULL)
 
+    def revive(self):
+        """Start it again if a fault has ended it, with the faults that are left"""
+        if self.child.poll() is not None:
+            self.start(self.child.returncode, random.randrange(1 << 30))
+
     def __enter__(self):
         return self
 
@@ -114,6 +120,31 @@ class Collector:
                 found[values["cloche.id"]] = values
                 count += 1
         return found, count
+
+
+def export_with_kills(t, options, kills, chance, meanwhile=lambda: None):
+    """Kill that many exporters at random times, then export to the end; calls meanwhile()
+    all the time. How many exports that took.
+    """
+    for _ in range(kills):
+        p = t.start("events", "export", *options)
+        end = time.monotonic() + chance.random() / 10
+        while p.poll() is None and time.monotonic() < end:
+            meanwhile()
+        p.kill()
+        p.communicate()
+    tries = 1
+    while True:
+        p = t.start("events", "export", *options)
+        while p.poll() is None:
+            meanwhile()
+            time.sleep(0.005)
+        _, err = p.communicate()
+        if p.returncode == 0:
+            return tries
+        tries += 1
+        if tries > 10 * kills + 10:
+            raise AssertionError(f"no end: {err!r}")
 
 
 def main():

@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
-from collector import Collector
+from collector import Collector, export_with_kills
 from tap import *
 
 STATE = ".local/state/cloche"
@@ -148,27 +148,8 @@ def none_is_lost_when_both_ends_are_killed(t):
     note("seed", SEED)
     store(t, "".join(refusal(i) for i in range(many)))
     with Collector(t, kills, SEED) as collector:
-        def again():
-            if collector.child.poll() is not None:
-                collector.start(collector.child.returncode, chance.randrange(1 << 30))
-        for _ in range(kills):
-            p = t.start("events", "export", "--format", "otlp", "--to", collector.url)
-            end = time.monotonic() + chance.random() / 10
-            while p.poll() is None and time.monotonic() < end:
-                again()
-            p.kill()
-            p.communicate()
-        tries = 0
-        while True:
-            p = t.start("events", "export", "--format", "otlp", "--to", collector.url)
-            while p.poll() is None:
-                again()
-                time.sleep(0.005)
-            p.communicate()
-            tries += 1
-            if p.returncode == 0:
-                break
-            check(tries < 10 * kills, "no end")
+        tries = export_with_kills(t, ["--format", "otlp", "--to", collector.url], kills, chance,
+                                  collector.revive)
         found, count = collector.records()
     equal(len(found), many)
     equal({v["cloche.target"] for v in found.values()}, {f"/usr/lib/{i}" for i in range(many)})
