@@ -9,14 +9,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -27,19 +30,45 @@
 #include "report/violation-store.h"
 #include "report/violation.h"
 
+enum { TEXTS = 10 };	/* Of a refusal; the script has the same list */
+
 /**
  * struct page - What goes into the page
  * @run:	Only this run, or NULL
+ * @session:	Only runs of this session, or NULL; @members: their ids
  * @since_ms:	Only what is later
  * @found:	How many records there are
  * @json:	The data, so far
+ * @last:	The texts of the last refusal, as JSON
  */
 struct page {
-	const char *run;
+	const char *run, *session;
+	struct { char **v; size_t len, cap; } members;
 	int64_t since_ms;
 	size_t found;
-	struct buf json;
+	struct buf json, last[TEXTS];
 };
+
+static void page_done(struct page *page)
+{
+	for (size_t i = 0; i < page->members.len; i++)
+		free(page->members.v[i]);
+	free(page->members.v);
+	for (size_t i = 0; i < TEXTS; i++)
+		buf_done(&page->last[i]);
+	buf_done(&page->json);
+}
+
+static bool is_wanted(const struct page *page, const char *run)
+{
+	if (page->run && (!run || strcmp(run, page->run) != 0))
+		return false;
+	for (size_t i = 0; run && i < page->members.len; i++) {
+		if (!strcmp(page->members.v[i], run))
+			return true;
+	}
+	return !page->session;
+}
 
 /* Append one JSON text in which "<", ">", "&" and the line ends of JavaScript are escaped.
  * Outside of strings JSON has none of them.
@@ -61,11 +90,10 @@ static void add_inert(struct page *page, const char *text, size_t n)
 	}
 }
 
-static void add_record(struct page *page, const struct buf *line)
+static void begin_record(struct page *page)
 {
 	if (page->json.p[page->json.len - 1] != '[')
 		buf_addc(&page->json, ',');
-	add_inert(page, line->p, line->len);
 	page->found++;
 }
 
@@ -76,28 +104,72 @@ static int add_run(void *arg, const struct run_record *run)
 	auto_buf struct buf line = { 0 };
 	struct page *page = arg;
 
+	if (page->session && run->session && !strcmp(run->session, page->session) &&
+	    !is_wanted(page, run->run))
+		*vec_push(&page->members) = mem_strdup(run->run);
 	if ((!running && (run->end_ms ? run->end_ms : run->start_ms) < page->since_ms) ||
-	    (page->run && strcmp(run->run, page->run) != 0))
+	    !is_wanted(page, run->run))
 		return 0;
 	run_record_to_json(run, &line);
 	if (!run->end_ms) {
 		line.len -= strlen("}\n");
 		buf_addf(&line, ",\"running\":%s}", running ? "true" : "false");
 	}
-	add_record(page, &line);
+	begin_record(page);
+	add_inert(page, line.p, line.len);
 	return 0;
 }
 
+/* The command that allows it; U+0000 stands for a target at its end */
+static void add_suggestion(const struct violation *v, struct buf *out)
+{
+	const size_t n = v->suggest_command ? strlen(v->suggest_command) : 0;
+	const size_t target = v->target ? strlen(v->target) : 0;
+	auto_free char *before = NULL;
+
+	if (!target || n <= target || strcmp(v->suggest_command + n - target, v->target) != 0) {
+		violation_add_text(out, v->suggest_command);
+		return;
+	}
+	before = mem_strndup(v->suggest_command, n - target);
+	violation_add_text(out, before);
+	out->len--;
+	buf_adds(out, "\\u0000\"");
+}
+
+/* [milliseconds, times, texts...], where 0 stands for the text of the row before: a
+ * hundred thousand rows are a quarter as long as the lines of the store
+ */
 static int add_refusal(void *arg, const struct violation *v)
 {
-	auto_buf struct buf line = { 0 };
 	struct page *page = arg;
+	const char *const texts[TEXTS - 1] = {
+		v->run, v->command, v->exe, violation_kind_name(v->kind), v->target, v->reason,
+		v->rule_file, v->rule_key, v->suggest_edit,
+	};
 
-	if (v->time_ms < page->since_ms ||
-	    (page->run && (!v->run || strcmp(v->run, page->run) != 0)))
+	if (v->time_ms < page->since_ms || !is_wanted(page, v->run))
 		return 0;
-	violation_to_json(v, &line);
-	add_record(page, &line);
+	begin_record(page);
+	buf_addf(&page->json, "[%" PRId64 ",%" PRIu64, v->time_ms, v->count);
+	for (size_t i = 0; i < TEXTS; i++) {
+		auto_buf struct buf text = { 0 };
+
+		if (i < TEXTS - 1)
+			violation_add_text(&text, texts[i]);
+		else
+			add_suggestion(v, &text);
+		buf_addc(&page->json, ',');
+		if (text.len == page->last[i].len && !memcmp(text.p, page->last[i].p, text.len)) {
+			buf_addc(&page->json, '0');
+			continue;
+		}
+		add_inert(page, text.p, text.len);
+		buf_done(&page->last[i]);
+		page->last[i] = text;
+		text = (struct buf){ 0 };
+	}
+	buf_addc(&page->json, ']');
 	return 0;
 }
 
@@ -164,6 +236,9 @@ static int fill_page(struct page *page, struct err *err)
 	if (page->run && !page->found)
 		return fail(err, -ENOENT, "no record of a run '%s'; 'cloche violations list' and 'cloche report' name runs",
 			    page->run);
+	if (page->session && !page->found)
+		return fail(err, -ENOENT, "no record of a session '%s'; 'cloche session list' names those that last",
+			    page->session);
 	add_tiers(page);
 	buf_addc(&page->json, '}');
 	return 0;
@@ -187,23 +262,51 @@ static int write_page(const struct buf *json, const char *path, struct err *err)
 	return 0;
 }
 
+/* --open without -o: a file that every such report replaces */
+static char *default_path(void)
+{
+	auto_free char *dir = violation_store_default_dir();
+
+	return dir && access(dir, F_OK) == 0 ? mem_printf("%s/report.html", dir) : NULL;
+}
+
+/* The desktop's own way to a browser takes this process's place */
+static int open_page(const char *path, struct err *err)
+{
+	auto_free char *real = realpath(path, NULL);
+	char program[] = "xdg-open";
+	char *const argv[] = { program, real, NULL };
+
+	if (!real)
+		return fail_errno(err, "cannot find '%s'", path);
+	execvp(program, argv);
+	return fail(err, -errno, "cannot start xdg-open (%s); open file://%s in a browser",
+		    strerror(errno), real);
+}
+
 int cli_report(struct call *call, struct err *err)
 {
 	const char *since = call_flag(call, "since"), *path = call_flag(call, "output");
-	struct page page = { .run = call->count ? call->args[0] : NULL };
+	const bool open = call_flag(call, "open");
+	auto_free char *chosen = open && !path ? default_path() : NULL;
+	struct page page = { .run = call->count ? call->args[0] : NULL,
+			     .session = call_flag(call, "session") };
 	uint64_t ms;
 	int r = call_expect(call, 0, 1, err);
 
+	path = path ? path : chosen;
 	if (r == 0 && since && text_to_duration_ms(since, &ms) < 0)
 		r = fail(err, -EINVAL, "--since: '%s' is not a time like 30m, 1h or 2d", since);
 	if (r == 0 && since)
 		page.since_ms = now_ms(CLOCK_REALTIME) - (int64_t)ms;
+	if (r == 0 && open && !path)
+		r = fail(err, -ENOENT, "nothing is recorded yet");
 	if (r == 0 && !path && isatty(STDOUT_FILENO))
-		r = fail(err, -EINVAL, "the page is not for a terminal; -o FILE writes it to a file");
+		r = fail(err, -EINVAL, "the page is not for a terminal; --open shows it in a browser, -o FILE writes it to a file");
 	if (r == 0)
 		r = fill_page(&page, err);
 	if (r == 0)
 		r = write_page(&page.json, path, err);
-	buf_done(&page.json);
-	return r;
+	page_done(&page);
+	return r == 0 && open ? open_page(path, err) : r;
 }

@@ -127,6 +127,8 @@ def hostile_names_are_inert(t):
         shown = page.run("document.querySelector('main').innerText")
         for name in HOSTILE[:3] + HOSTILE[10:11]:
             contains(shown, name)
+        for i in 0, 1, 39:		# Each row has its own
+            contains(shown, f"cloche policy allow write /usr/lib/file-{i}\n")
         for mark in "\\u202egnp.exe", "\\u2066a\\u2069\\u200bb", "\\u001b]0;title\\u0007":
             contains(shown, mark)
         lacks(shown, "\u202e")
@@ -165,6 +167,15 @@ def filters_and_keys_work(t):
         page.key("Enter", "\r")
         equal(page.run("document.querySelector('#refused details').open"), True)
         equal(page.run("getComputedStyle(document.activeElement).outlineStyle"), "solid")
+        # A line of the timeline chooses its run, and leaves it again
+        equal(page.run("document.querySelectorAll('#timeline .line').length"), 1)
+        page.run("document.querySelector('#timeline button').focus()")
+        page.key("Enter", "\r")
+        equal(page.run("document.getElementById('run').value"), "")
+        contains(page.run("document.getElementById('count').textContent"), f"{len(HOSTILE) + 41} refused")
+        equal(page.run("document.querySelectorAll('#timeline .line').length"), 2)
+        check(page.run("document.querySelectorAll('#timeline .mark').length") > 0, "marks")
+        check(page.run("document.querySelector('#timeline .span').getBoundingClientRect().width") > 3, "a span")
         page.call("Emulation.setEmulatedMedia", media="print")
         equal(page.run("getComputedStyle(document.querySelector('.bar')).display"), "none")
 

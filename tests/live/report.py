@@ -47,8 +47,8 @@ def the_page_has_runs_and_refusals(t):
     equal([(r["command"].split()[0], r["status"]) for r in runs],
           [("sh", 4), ("true", 0)])
     [v] = data["refusals"]
-    equal((v["target"], v["run"]), (t.away + "/a", runs[0]["run"]))
-    contains(v["suggest"]["command"], "cloche policy allow write")
+    equal((v[6], v[2]), (t.away + "/a", runs[0]["run"]))
+    contains(v[11], "cloche policy allow write")
     contains(data["tiers"]["landlock"][0]["promise"], "hidden")
     # One run
     r = t.run("report", runs[1]["run"], "-o", "page.html").ok()
@@ -88,7 +88,38 @@ def hostile_names_stand_in_the_page_as_data(t):
     text = data_of(t.run("report").ok().out)
     for bad in "<", ">", "&", "\u2028", "\u2029", "\u202e", "\x1b":
         lacks(text, bad)
-    equal([v["target"] for v in json.loads(text)["refusals"]], HOSTILE)
+    equal([v[6] for v in json.loads(text)["refusals"]], HOSTILE)
+
+
+@test
+def a_page_of_one_session(t):
+    run = {"v": 1, "record": "run", "start": "2026-01-31T12:34:56.789Z", "end": "2026-01-31T12:34:57.789Z",
+           "run": "RA", "command": "make", "project": "/p", "policy": "0", "tier": "full", "status": 0}
+    t.write(os.path.join(t.home, STORE), json.dumps({**run, "session": "work"}) + "\n" +
+            json.dumps({**run, "run": "RB", "session": "other"}) + "\n" +
+            json.dumps({**run, "run": "RC"}) + "\n" + refusal("A", suggest={"edit": None, "command": "allow A"}) + refusal("B") + refusal("C"), 0o600)
+    data = json.loads(data_of(t.run("report", "--session", "work").ok().out))
+    equal([r["run"] for r in data["runs"]], ["RA"])
+    equal([(v[6], v[11]) for v in data["refusals"]], [("A", "allow \0")])
+    equal(len(json.loads(data_of(t.run("report").ok().out))["refusals"]), 3)
+    contains(t.run("report", "--session", "none").ended(2).err, "no record of a session 'none'")
+
+
+@test
+def the_page_is_opened_where_a_browser_is(t):
+    t.inside("true").ok()
+    t.write(t.away + "/xdg-open", f'#!/bin/sh\necho "$@" > {t.away}/opened\n', 0o755)
+    path = os.path.join(t.home, ".local/state/cloche/report.html")
+    t.run("report", "--open", env={"PATH": f"{t.away}:{os.environ['PATH']}"}).ok()
+    equal(t.read(t.away + "/opened"), path + "\n")
+    equal(os.stat(path).st_mode & 0o777, 0o600)
+    contains(t.read(path), "cloche report")
+    t.run("report", "--open", "-o", "page.html", env={"PATH": f"{t.away}:{os.environ['PATH']}"}).ok()
+    equal(t.read(t.away + "/opened"), t.dir + "/page.html\n")
+    r = t.run("report", "--open", env={"PATH": "/nowhere"}).ended(2)
+    contains(r.err, f"open file://{path} in a browser")
+    # A command in the sandbox reads none of it
+    check(t.inside("cat", path).code != 0)
 
 
 @test
