@@ -310,6 +310,8 @@ static bool serve_one(struct gate *gate, int fd, struct dns_pending *h)
 		return errno == EINTR;
 	find_ends(h, &from);
 	h->n = serve(gate, &client, in, (size_t)got, h->out);
+	if (!h->n && from.family)
+		udp_refusal_report_one(gate, &from, "UDP is not passed on, only DNS queries are answered");
 	return true;
 }
 

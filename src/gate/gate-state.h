@@ -215,5 +215,8 @@ struct host_verdict gate_decide(const struct gate *gate,
  * destination once, as far as can be remembered
  */
 void udp_refusal_report(struct gate *gate, int fd);
+/* One datagram, once for each destination */
+void udp_refusal_report_one(struct gate *gate, const struct listener_client *c,
+			    const char *reason);
 
 #endif /* GATE_GATE_STATE_H */

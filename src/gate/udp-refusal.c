@@ -62,7 +62,8 @@ static bool is_own(const struct host *to)
 				      : !memcmp(to->address, own6, sizeof(own6)));
 }
 
-static void report_datagram(struct gate *gate, const struct listener_client *c)
+void udp_refusal_report_one(struct gate *gate, const struct listener_client *c,
+			    const char *reason)
 {
 	struct host host;
 
@@ -72,7 +73,7 @@ static void report_datagram(struct gate *gate, const struct listener_client *c)
 	fake_ip_resolve(gate->pool, &host);
 	gate_report(gate, &(struct refusal){
 		.kind = VIOLATION_NET_CONNECT, .op = "UDP", .host = &host,
-		.reason = "UDP is not passed on, only TCP",
+		.reason = reason,
 		.fix = "let the program use TCP; --net jail carries UDP",
 		.datagram = c,
 	}, NULL);
@@ -89,6 +90,7 @@ void udp_refusal_report(struct gate *gate, int fd)
 		if (got < 0 && errno != EINTR)
 			return;
 		if (got > 0 && icmp_refused(in, (size_t)got, &client))
-			report_datagram(gate, &client);
+			udp_refusal_report_one(gate, &client,
+					       "UDP is not passed on, only TCP");
 	}
 }

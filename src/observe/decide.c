@@ -226,6 +226,24 @@ static struct decision modes_first(struct decision g, const struct resolved_path
 	return g;
 }
 
+/* A device that the host has, and the sandbox's own /dev has not */
+static struct decision miss_device(const struct observer_config *config,
+				   const struct resolved_path *p)
+{
+	struct decision g = fails(ENOENT);
+	struct stat st;
+
+	if (!config->no_mounts && path_is_below("/dev", p->path) &&
+	    lstat(p->path, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))) {
+		g.path = p;
+		g.kind = VIOLATION_FS_WRITE;
+		g.report = true;
+		g.verdict.final = true;
+		g.verdict.reason = "not a device of the sandbox, and no rule adds one";
+	}
+	return g;
+}
+
 static struct decision decide_open(const struct observer_config *config,
 				   const struct notification *q)
 {
@@ -247,7 +265,7 @@ static struct decision decide_open(const struct observer_config *config,
 		return p->exists ? check_write(config, p, VIOLATION_FS_WRITE)
 				 : fails(ENOENT);
 	if (!p->exists && !(q->flags & O_CREAT))
-		return writes ? fails(ENOENT) : decide_read(config, p);
+		return writes ? miss_device(config, p) : decide_read(config, p);
 	if (!p->exists)
 		return decide_make(config, q);
 	if ((q->flags & O_CREAT) && (q->flags & O_EXCL))

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -698,7 +699,8 @@ static void describe_syscall(void *arg, const struct seccomp_data *call,
 			continue;
 		ret->op = mem_strdup(row.name);
 		ret->target = mem_strdup(row.name);
-		ret->reason = mem_strdup(row.reason);
+		ret->reason = mem_strdup(call->nr != SYS_socket ? row.reason :
+			"a raw socket needs root's rights, which nothing inside has");
 		ret->rule_key = mem_strdup("system call filter");
 		return;
 	}

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -485,7 +486,7 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	struct decision d = { 0 };
 	int r;
 
-	if (!q.call)
+	if (!q.call || (q.call->what == CALL_SOCKET && notif->data.args[0] != AF_UNIX))
 		return refuse_filtered(o, &q);
 	o->names[0].full[0] = 0;
 	r = decide_row(o, &q, &d);

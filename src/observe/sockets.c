@@ -579,8 +579,9 @@ static void connect_away(struct request *r)
 	}
 	error = connect_copy(r->copy, a, &waits);
 	set_result(r, error);
-	if (network->unreached &&
-	    (error == ENETUNREACH || error == EHOSTUNREACH || error == EACCES))
+	/* EINVAL: of a blackhole */
+	if (network->unreached && (error == ENETUNREACH || error == EHOSTUNREACH ||
+				   error == EACCES || error == EINVAL))
 		network->unreached(network->arg, &a->sa, a->len, r->copy, error);
 	if (!waits || (error != EINPROGRESS && error != EALREADY))
 		return;

@@ -209,8 +209,8 @@ static bool is_telemetry(const struct violation *v)
 
 /* The command succeeded without it: it only looked whether a hidden name is there
  * (many programs look for settings that nobody misses), or does without a system
- * call, a datagram socket (mostly for the log), or without keeping state; or the
- * user denied it, and knows
+ * call, a datagram socket (mostly for the log), a device, or without keeping state; or
+ * the user denied it, and knows
  */
 static bool may_be_nothing(const struct violation *v)
 {
@@ -219,7 +219,7 @@ static bool may_be_nothing(const struct violation *v)
 	if (v->kind == VIOLATION_UNIX_SOCKET)
 		return v->op && !strcmp(v->op, "socket");
 	if (v->kind == VIOLATION_FS_WRITE || v->kind == VIOLATION_FS_RENAME)
-		return v->target && is_state(v->target);
+		return v->target && (is_state(v->target) || v->error == ENOENT);
 	if (v->kind == VIOLATION_FS_READ && v->target && is_state(v->target))
 		return true;
 	return is_telemetry(v) ||

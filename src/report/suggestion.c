@@ -232,6 +232,12 @@ void suggestion_instead(struct violation *v, const char *command)
 	suggestion_nothing(v, in->words);
 	for (size_t i = 0; !socket && i < 2 && in->sockets[i]; i++)
 		socket = find_socket(in->sockets[i]);
+	if (socket && !*in->options) {
+		buf_adds(&line, "cloche policy allow socket ");
+		text_shell_quote(&line, socket);
+		v->suggest_command = buf_take(&line);
+		return;
+	}
 	if (!socket || !command)
 		return;
 	buf_adds(&line, "cloche run --unix-socket ");

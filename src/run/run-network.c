@@ -522,6 +522,26 @@ static int on_connect(void *arg, const struct sockaddr *address, socklen_t len,
 	return 0;
 }
 
+/* @a: the address, an IPv4 one mapped */
+static void report_jail(struct run_network *n, const struct sockaddr *address,
+			socklen_t len, int sock, int error, const struct sockaddr_in6 *a)
+{
+	const bool four = IN6_IS_ADDR_V4MAPPED(&a->sin6_addr);
+	const struct jail_route *route;
+	struct host host;
+	auto_free char *fix = NULL;
+	auto_free char *reason = NULL;
+
+	host_of_address(a->sin6_addr.s6_addr + (four ? 12 : 0), four ? 4 : 16, 0, &host);
+	route = jail_find(&n->run->decision.plan->jail, &host);
+	if (!route && error == EINVAL)
+		return;
+	reason = mem_printf("the jail has no route there%s%s", route ? ": " : "",
+			    route ? route->why : "");
+	fix = mem_printf("--allow-ip %s opens it", host.name);
+	report_connect(n, address, len, sock, error, reason, fix);
+}
+
 /* The kernel had no way there, and that is our doing */
 static void on_unreached(void *arg, const struct sockaddr *address,
 			 socklen_t len, int sock, int error)
@@ -531,16 +551,14 @@ static void on_unreached(void *arg, const struct sockaddr *address,
 
 	if (n->gate || !localhost_hint_is_away(address, len, &a))
 		return;
-	if (n->run->decision.plan->net == NET_NONE)
+	if (n->run->decision.plan->net == NET_NONE && error != EINVAL)
 		report_connect(n, address, len, sock, error,
 			       a.sin6_port == htons(53) && !is_stream(sock) ?
 			       "names cannot be looked up: the run has no network" :
 			       "the run has no network",
 			       "leave out --net none");
 	else if (n->run->decision.plan->net == NET_JAIL)
-		report_connect(n, address, len, sock, error,
-			       "the jail has no route there",
-			       "--allow-ip with that address");
+		report_jail(n, address, len, sock, error, &a);
 }
 
 /* True if a server that binds to the address may find it taken; from any thread */

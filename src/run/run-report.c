@@ -5,7 +5,9 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -23,6 +25,8 @@
 #include "run/policy-why.h"
 #include "run/resource-limits.h"
 #include "run/run.h"
+#include "shell/command-pattern.h"
+#include "shell/parse.h"
 
 enum { NAMES_MAX = 8 };		/* Of variables, in one line */
 
@@ -219,6 +223,83 @@ static void report_tmp(const struct run *run)
 	}
 }
 
+/* A path of the program @name, as the command's shell finds it; or NULL */
+static char *program_path(const char *name)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return mem_strdup(name);
+	for (size_t n; path && *path; path += n + (path[n] == ':')) {
+		auto_free char *file = NULL;
+
+		n = strcspn(path, ":");
+		file = mem_printf("%.*s/%s", (int)n, path, name);
+		if (access(file, X_OK) == 0)
+			return take_ptr(file);
+	}
+	return NULL;
+}
+
+/* sudo, su: the kernel ignores the bit without a word, and the program complains of
+ * something else
+ */
+static bool report_setuid(const struct run *run, const char *name)
+{
+	auto_free char *file = program_path(name);
+	auto_buf struct buf safe = { 0 };
+	struct stat st;
+
+	if (!file || stat(file, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != 0 ||
+	    !(st.st_mode & S_ISUID) || geteuid() == 0)
+		return false;
+	text_escape(&safe, file);
+	output_say(run->output, "%s has root's rights by its set-user-id bit, which has no effect inside; this cannot be allowed",
+		   buf_str(&safe));
+	return true;
+}
+
+/* Its variable is not passed, so it knows of no agent and tries none */
+static bool report_agent(const struct run *run, const char *name)
+{
+	struct policy *policy = run->decision.policy;
+	const char *agent = getenv("SSH_AUTH_SOCK");
+	auto_buf struct buf line = { 0 };
+	struct policy_why why;
+
+	if (strcmp(name, "ssh-add") != 0 || !agent || access(agent, F_OK) < 0 ||
+	    policy_why_ask(policy, POLICY_WHY_SOCKET, agent, &why, NULL) < 0)
+		return false;
+	if (!why.allowed && why.suggest) {
+		buf_addf(&line, "            %s\n", why.suggest);
+		output_say(run->output, "SSH_AUTH_SOCK is not passed: an agent signs for every program that asks");
+		output_print(run->output, line.p, line.len);
+	}
+	policy_why_done(&why);
+	return true;
+}
+
+/* What failing programs do not say themselves: once, of the first one */
+static void report_programs(const struct run *run)
+{
+	auto_shell struct shell_script script = { 0 };
+	auto_buf struct buf line = { 0 };
+	bool done = false;
+
+	text_shell_words(&line, (const char *const *)run->command, SIZE_MAX);
+	if (!shell_parse(buf_str(&line), &script))
+		return;
+	(void)command_unfold(&script);
+	for (size_t i = 0; !done && i < script.commands.len; i++) {
+		const struct shell_command *c = &script.commands.v[i];
+		const char *text = c->assignments < c->count ?
+			shell_plain_from(&script, c, c->assignments) : "";
+		auto_free char *name = mem_strndup(text, strcspn(text, " "));
+
+		done = *name && (report_setuid(run, name) || report_agent(run, name));
+	}
+}
+
 /* Count the changes of --ephemeral, once no process can write there any more */
 static void report_changes(struct run *run)
 {
@@ -237,8 +318,10 @@ static void report_changes(struct run *run)
 void run_report_hints(const struct run *run)
 {
 	report_variables(run);
-	if (run->status != 0 && !options_has(run->options, OPTION_QUIET))
+	if (run->status != 0 && !options_has(run->options, OPTION_QUIET)) {
 		report_tmp(run);
+		report_programs(run);
+	}
 }
 
 void run_report(struct run *run)

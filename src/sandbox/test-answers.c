@@ -50,6 +50,8 @@ static uint32_t want_socket(const struct seccomp_config *config, int family,
 						   ERRNO(EAFNOSUPPORT);
 	if (family != AF_INET && family != AF_INET6)
 		return ERRNO(EAFNOSUPPORT);
+	if (kind == SOCK_RAW)
+		return told(config);
 	if (kind != SOCK_STREAM && kind != SOCK_DGRAM && kind)
 		return ERRNO(EPERM);
 	if (!protocol || protocol == IPPROTO_TCP || protocol == IPPROTO_UDP)

@@ -314,6 +314,109 @@ def udp_is_named(t):
     contains(r.err, "--net jail")
 
 
+QUERY = r"""
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(60)
+name = b"".join(bytes([len(p)]) + p for p in b"u.example.org".split(b"."))
+s.sendto(b"\0\1\1\0\0\1\0\0\0\0\0\0" + name + b"\0\0\1\0\1", ("203.0.113.53", 53))
+sys.exit(s.recv(512)[3] & 15)	# The answer's code
+"""
+GARBAGE = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(3): s.sendto(b"x", ("203.0.113.53", 53))
+raise SystemExit(1)
+"""
+
+
+@test
+def udp_to_another_name_server(t):
+    t.write("query.py", QUERY)
+    mended(t, "python3 query.py", "cloche policy allow host u.example.org")
+    t.write("garbage.py", GARBAGE)
+    explained(t, "python3 garbage.py",
+              "host 203.0.113.53:53 (UDP is not passed on, only DNS queries are answered")
+
+
+@test
+def a_private_address_in_the_jail(t):
+    need("pasta")
+    explained(t, "python3 -c 'import socket; "
+              "socket.create_connection((\"10.213.0.7\", 80), 60)'",
+              "host 10.213.0.7:80 (the jail has no route there: ", options=["--net", "jail"])
+    contains(t.run("violations", "list").ok().out, "--allow-ip 10.213.0.7 opens it")
+
+
+@test
+def a_raw_socket(t):
+    script = "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)'"
+    explained(t, script, "syscall socket (a raw socket needs root's rights")
+    # The control: who goes on without it is not bothered
+    equal(t.shell(script + " 2>&-; true").ok().err, "")
+
+
+@test
+def a_device_of_the_host(t):
+    device = next(d for d in ("/dev/kvm", "/dev/fuse", "/dev/net/tun", "/dev/loop-control",
+                              "/dev/kmsg", "/dev/mem") if os.path.exists(d))
+    script = f"python3 -c 'import os; os.open(\"{device}\", os.O_RDWR)'"
+    explained(t, script, f"write {device} (not a device of the sandbox, and no rule adds one")
+    equal(t.shell(script + " 2>&-; true").ok().err, "")
+    lacks(t.shell(script.replace(device, "/dev/none")).err, "cloche:")
+
+
+@test_if(not IS_ROOT)
+def a_program_with_the_set_user_id_bit(t):
+    program = next(p for p in ("/usr/bin/su", "/bin/su", "/usr/bin/mount")
+                   if os.path.exists(p) and os.stat(p).st_mode & 0o4000)
+    for script in (program + " --none", "cd /; " + os.path.basename(program) + " --none"):
+        explained(t, script, "by its set-user-id bit, which has no effect inside")
+    lacks(t.shell("echo su; false").err, "cloche:")
+    lacks(t.shell(program + " --version").ok().err, "cloche:")
+
+
+@test
+def an_ssh_agent(t):
+    """Its keys are listed, and it signs, after the line; the key itself stays hidden"""
+    need("ssh-agent")
+    key = os.path.join(t.home, ".ssh/id_ed25519")
+    os.makedirs(os.path.dirname(key), 0o700)
+    t.outside("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "x", "-f", key).ok()
+    started = t.outside("ssh-agent", "-s").ok().out
+    env = dict(re.findall(r"(SSH_A\w+)=([^;]+);", started))
+    try:
+        t.outside("ssh-add", "-q", key, env=env).ok()
+        r = t.inside("ssh", "-o", "BatchMode=yes", "git@g.example.org", env=env,
+                     options=[*READS, "--allow", "g.example.org:22"])
+        line = "cloche policy allow socket " + env["SSH_AUTH_SOCK"]
+        contains(r.err, "its agent signs without handing out the key")
+        equal(set(lines(r)) - {"cloche policy allow host g.example.org"}, {line}, repr(r))
+        mended(t, "ssh-add -l", line, env=env)
+        check(t.inside("cat", key, env=env).code != 0, "the key was read")
+    finally:
+        os.kill(int(env["SSH_AGENT_PID"]), 15)
+
+
+@test
+def a_daemon_that_is_asked_by_its_socket(t):
+    """As docker is"""
+    path = os.path.join(t.home, "docker.sock")
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(path)
+    server.listen()
+
+    def serve():
+        while True:
+            client, _ = server.accept()
+            client.recv(4096)
+            client.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nOK")
+            client.close()
+    threading.Thread(target=serve, daemon=True).start()
+    mended(t, f"curl -sf --unix-socket {path} http://localhost/_ping",
+           "cloche policy allow socket " + path)
+
+
 @test
 def without_a_network_it_says_so(t):
     r = t.shell("curl -sf -m 20 http://n.example.org/", options=["--net", "none"])

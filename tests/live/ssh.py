@@ -184,10 +184,11 @@ def ssh_is_offered_its_agent_and_not_its_key(t):
         r = t.inside(*call, options=["--observe", "full"], env=env)
         check(r.code != 0, repr(r))
         lacks(r.err, "allow read")
-        line, = [word.strip() for word in r.err.split("\n")
-                 if word.startswith("            cloche run")]
-        contains(line, "--unix-socket " + path)
-        equal(t.outside("bash", "-c", line, env=env).ok().out, "reached\n")
+        line, = {word.strip() for word in r.err.split("\n")
+                 if word.startswith("            cloche ")}
+        equal(line, "cloche policy allow socket " + path)
+        t.outside("bash", "-c", line, env=env).ok()
+        equal(t.inside(*call, env=env).ok().out, "reached\n")
     finally:
         agent.kill()
         agent.wait()
