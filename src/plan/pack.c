@@ -28,7 +28,8 @@ static void pack_points(struct plan *plan, struct arena *arena)
 
 		s->path = arena_strdup(arena, s->path);
 		s->target = arena_strdup(arena, s->target);
-		s->text = arena_strdup(arena, s->text);
+		s->text = s->len ? arena_copy(arena, s->text, s->len) :
+			  arena_strdup(arena, s->text);
 	}
 }
 

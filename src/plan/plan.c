@@ -23,7 +23,10 @@
 
 #define RESOLV_CONF "/etc/resolv.conf"
 
-enum { RESOLV_MAX = 1 << 16 };	/* Bytes of it */
+enum {
+	RESOLV_MAX = 1 << 16,	/* Bytes of it */
+	TRUST_MAX = 1 << 20,	/* Of GnuPG's trustdb.gpg */
+};
 
 static char **copy_strings(char *const *strings)
 {
@@ -171,6 +174,33 @@ static void add_home_file(struct plan *plan, const char *path, const char *text)
 		point->path = mem_strdup(path);
 		point->text = mem_strdup(text);
 		point->open = true;
+	}
+}
+
+/* GnuPG writes the file of trust when it verifies a signature: the private ~/.gnupg has
+ * a copy. One that is too large is left out; the signatures are as good without.
+ */
+static void add_trust(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+		auto_free char *path = NULL;
+		auto_buf struct buf text = { 0 };
+		struct plan_point *point;
+
+		if (m->kind != MOUNT_PRIVATE || !plan->view->own_dir ||
+		    strcmp(m->path, plan->view->own_dir) != 0)
+			continue;
+		path = path_join(m->path, "trustdb.gpg");
+		if (fs_read(AT_FDCWD, path, TRUST_MAX, &text, NULL) < 0 || !text.len)
+			return;
+		point = vec_push(&plan->points);
+		point->mask = m->mask;
+		point->path = mem_strdup("trustdb.gpg");
+		point->len = text.len;
+		point->text = buf_take(&text);
+		point->open = true;
+		return;
 	}
 }
 
@@ -465,6 +495,7 @@ static int fill_full(struct plan *plan, const struct view *view,
 	for (size_t i = 0; i < request->n_shown; i++)
 		show_masked(plan, &request->shown[i]);
 	add_all_redacted(plan);
+	add_trust(plan);
 	if (request->bundle)
 		add_made(plan, "/etc/ssl/certs/ca-certificates.crt",
 			 mem_strdup(request->bundle),

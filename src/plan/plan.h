@@ -71,11 +71,12 @@ struct plan_mount {
  * @path:	Relative to it
  * @open:	What leads to it is the command's to write in
  * @target:	It is a symbolic link to there, or NULL
- * @text:	It is a file with this content, or NULL
+ * @text:	It is a file with this content, or NULL; of @len bytes if that is not 0
  */
 struct plan_point {
 	unsigned int mask;
 	char *path, *target, *text;
+	size_t len;
 	bool is_dir, open;
 };
 

@@ -74,12 +74,13 @@ static int make_link(int tmpfs, const char *path, const char *target,
 	return 0;
 }
 
-static int write_text(int tmpfs, const char *path, const char *text,
+static int write_text(int tmpfs, const char *path, const struct plan_point *point,
 		      struct err *err)
 {
+	const size_t n = point->len ? point->len : strlen(point->text);
 	auto_close int fd = openat(tmpfs, path, O_WRONLY | O_NOFOLLOW |
 				   O_CLOEXEC);
-	const int r = fd < 0 ? -errno : fs_write_all(fd, text, strlen(text));
+	const int r = fd < 0 ? -errno : fs_write_all(fd, point->text, n);
 
 	return r < 0 ? fail(err, r, "cannot write '%s'", path) : 0;
 }
@@ -124,7 +125,7 @@ static int make_point(int tmpfs, const struct plan_point *point, struct err *err
 		return tmpfs_make_dir(tmpfs, path, 0755, err);
 	/* A mount point that cannot be opened when its mount is gone */
 	r = tmpfs_make_file(tmpfs, path, point->text ? 0644 : 0, err);
-	return r < 0 || !point->text ? r : write_text(tmpfs, path, point->text, err);
+	return r < 0 || !point->text ? r : write_text(tmpfs, path, point, err);
 }
 
 /* The directories above a mount point: what is beside it is not the command's */
@@ -264,7 +265,7 @@ static int fill(const struct tmpfs *tmpfs, const struct plan *plan,
 		char name[32];
 
 		tmpfs_mask_name(m, name, sizeof(name));
-		r = tmpfs_make_dir(tmpfs->fd, name, 0755, err);
+		r = tmpfs_make_dir(tmpfs->fd, name, 0700, err);
 	}
 	for (size_t i = 0; r == 0 && i < plan->points.len; i++)
 		r = make_point(tmpfs->fd, &plan->points.v[i], err);

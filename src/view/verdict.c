@@ -158,7 +158,8 @@ static bool is_layer(const struct path_rule *rule)
 static bool is_in_private(const struct view *view, const char *path)
 {
 	if (view->policy->profile != PROFILE_HOME &&
-	    !(view->private_var_tmp && path_is_within(VAR_TMP, path)))
+	    !(view->private_var_tmp && path_is_within(VAR_TMP, path)) &&
+	    !(view->own_dir && path_is_within(view->own_dir, path)))
 		return false;
 	for (size_t n = strlen(path); n; n = shorten(path, n)) {
 		const struct found f = rules_at(view, path, n);

@@ -591,6 +591,20 @@ static int hide_root(struct view *view, struct err *err)
 	return 0;
 }
 
+/* Hidden on the host, and a directory of the sandbox's own: there is one row of that
+ * kind. Profile home has many, which view_place() looks for.
+ */
+static void find_own_dir(struct view *view)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->list == PATH_DENY_READ && r->rule->place == PLACE_PRIVATE &&
+		    strcmp(r->path, VAR_TMP) != 0)
+			view->own_dir = r->path;
+	}
+}
+
 int view_build(struct policy *policy, struct view **ret, struct err *err)
 {
 	return view_build_with(policy, NULL, ret, err);
@@ -631,6 +645,7 @@ static int build(struct policy *policy, struct walk_cache *cache, bool after,
 	view_sort(view);
 	prune_rules(view);
 	r = hide_root(view, err);
+	find_own_dir(view);
 	if (r == 0)
 		r = view_check(view, err);
 	if (r == 0)

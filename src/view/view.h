@@ -113,6 +113,8 @@ struct view_repo {
  * @tops:	Working trees of git's that the walk has met
  * @home:	Where the home really is, or NULL
  * @private_tmp, @private_var_tmp: /tmp and /var/tmp are the sandbox's own
+ * @own_dir:	A hidden directory that is the sandbox's own inside (OWN in
+ *		policy/hidden-paths.def), or NULL; of @rules
  * @repos:	Git directories
  * @linked:	Denied files that have other names
  * @after:	Made after a run: its walk has no limit
@@ -129,6 +131,7 @@ struct view {
 	struct { struct path_rule **v; size_t len, cap; } owned;
 	struct strings tops;
 	char *home;
+	const char *own_dir;
 	struct { struct view_repo *v; size_t len, cap; } repos;
 	struct { struct view_linked *v; size_t len, cap; } linked;
 	bool private_var_tmp, private_tmp, deep, after;

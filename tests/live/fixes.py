@@ -205,6 +205,7 @@ def gpg_signs_with_its_agent(t):
     found = [line for line in lines(r) if "S.gpg-agent" in line]
     check(found, repr(r))
     paste(t, found[0]).ok()
+    t.shell(script, options=READS).ok()
     check(t.exists("signed"))
     t.outside("gpgconf", "--kill", "all")
 

@@ -115,10 +115,10 @@ def a_directory_that_is_wanted_is_suggested_itself(t):
 @test
 def what_is_hidden_by_default_can_be_allowed_to_be_written(t):
     """A directory for a name that nobody knows beforehand"""
-    t.write(t.home + "/.gnupg/pubring.kbx", "x")
-    line = "echo > ~/.gnupg/.#lock"
+    t.write(t.home + "/.kube/config", "x")
+    line = "echo > ~/.kube/.#lock"
     check(t.shell(line).code)
-    equal(obey(t), {f"cloche policy allow write {t.home}/.gnupg"})
+    equal(obey(t), {f"cloche policy allow write {t.home}/.kube"})
     t.shell(line).ok()
     # To allow the one would not be enough to replace the other
     t.write(t.home + "/.gitconfig", "")

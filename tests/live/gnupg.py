@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/gnupg.py - signatures are verified inside, and nothing is signed"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+SOCKET = """import os, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+print("connected to", s.recv(2))
+"""
+
+
+class Signer:
+    """A user with a key, and a project with a signed commit and a signed file"""
+
+    def __init__(self, t):
+        need("gpg-agent")
+        self.t, self.dir = t, t.home + "/.gnupg"
+        os.mkdir(self.dir, 0o700)
+        self.gpg("--pinentry-mode", "loopback", "--passphrase", "",
+                 "--quick-gen-key", "Me <me@example.org>", "ed25519", "sign", "never")
+        t.write("f", "x\n")
+        self.gpg("--detach-sign", "f")
+        for words in ("init -q .", "config user.name Me",
+                      "config user.email me@example.org",
+                      "config user.signingkey me@example.org", "add f",
+                      "commit -q -S -m one"):
+            t.outside("git", *words.split()).ok()
+        self.verified = self.verify(t.outside)	# gpg checks its trust once
+        self.verified = self.verify(t.outside)
+
+    def gpg(self, *words):
+        return self.t.outside("gpg", "--batch", "--quiet", *words).ok()
+
+    def verify(self, how):
+        log = how("git", "log", "--show-signature").ok()
+        file = how("gpg", "--verify", "f.sig", "f").ok()
+        return log.out, log.err, file.out, file.err
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.t.outside("gpgconf", "--kill", "all").ok()
+        wait_until(lambda: not running(), "the end of gpg-agent")
+
+
+@test
+def signatures_are_verified_as_outside(t):
+    with Signer(t) as signer:
+        contains(signer.verified[0] + signer.verified[1], "Good signature")
+        contains(signer.verified[3], "[ultimate]")
+        equal(signer.verify(t.inside), signer.verified)
+
+
+@test
+def private_keys_and_the_agent_are_out_of_reach(t):
+    with Signer(t) as signer:
+        [key] = os.listdir(signer.dir + "/private-keys-v1.d")
+        path = f"{signer.dir}/private-keys-v1.d/{key}"
+        contains(t.outside("cat", path).ok().out, "key")
+        check(t.inside("cat", path).code != 0)
+        equal(t.inside("ls", "-A", signer.dir).ok().out,
+              "pubring.kbx\ntrustdb.gpg\n")
+        [agent] = t.outside("gpgconf", "--list-dirs", "agent-socket").ok().out.split()
+        contains(t.outside("python3", "-c", SOCKET, agent).ok().out, "OK")
+        lacks(t.inside("python3", "-c", SOCKET, agent).out, "connected")
+        sign = ("gpg", "--batch", "--yes", "-o", "signed", "--sign", "f")
+        check(t.inside(*sign).code != 0)
+        check(not t.exists("signed"))
+        t.outside(*sign).ok()
+        # What comes later is not there either
+        t.write(signer.dir + "/secring.gpg", "SECRET")
+        lacks(t.inside("cat", signer.dir + "/secring.gpg").out, "SECRET")
+
+
+@test
+def what_is_written_there_stays_inside(t):
+    with Signer(t) as signer:
+        before = {name: open(f"{signer.dir}/{name}", "rb").read()
+                  for name in ("pubring.kbx", "trustdb.gpg")}
+        names = sorted(os.listdir(signer.dir))
+        t.shell("echo evil > ~/.gnupg/gpg.conf; echo evil > ~/.gnupg/trustdb.gpg; "
+                "echo evil > ~/.gnupg/pubring.kbx; rm -f ~/.gnupg/pubring.kbx; "
+                "cat ~/.gnupg/gpg.conf")
+        equal(sorted(os.listdir(signer.dir)), names)
+        for name, data in before.items():
+            equal(open(f"{signer.dir}/{name}", "rb").read(), data, name)
+        equal(signer.verify(t.inside), signer.verified)
+
+
+@test
+def rules_of_the_user_come_first(t):
+    with Signer(t) as signer:
+        for options in (("--deny-read", signer.dir + "/pubring.kbx"),
+                        ("--profile", "home")):
+            equal(t.inside("sh", "-c", "cat ~/.gnupg/pubring.kbx || :",
+                           options=options).ok().out, "", options)
+        [key] = os.listdir(signer.dir + "/private-keys-v1.d")
+        path = f"{signer.dir}/private-keys-v1.d/{key}"
+        contains(t.inside("cat", path, options=("--read", signer.dir)).ok().out,
+                 "key")
+
+
+main()
