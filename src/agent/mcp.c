@@ -535,7 +535,7 @@ static int check_result(const struct mcp_file *file, const struct mcp_servers *b
 static int undo(const struct job *job, const struct buf *text, struct buf *ret,
 		struct err *err)
 {
-	auto_servers struct mcp_servers all = { 0 }, now = { 0 };
+	auto_servers struct mcp_servers all = { 0 };
 	auto_free char *subject = subject_of(job->file, job->name);
 	struct edit_record record = { 0 };
 	struct mcp_server *s;
