@@ -415,6 +415,36 @@ static void remove_script(const struct hook_target *t)
 	(void)rmdir(above);
 }
 
+char *hook_shim_file(const char *name)
+{
+	auto_free char *config = fs_xdg("XDG_CONFIG_HOME", ".config");
+
+	return config ? mem_printf("%s/cloche/" HOOK_SCRIPTS "/%s", config, name) : NULL;
+}
+
+int hook_write_settings(const struct hook_target *t, struct err *err)
+{
+	auto_free char *dir = path_parent(t->file);
+	auto_close int fd = -1;
+	auto_free char *text = NULL;
+	json_t *settings = hook_settings(t, err);
+	int r = settings ? write_script(t, err) : -EINVAL;
+
+	if (r >= 0)
+		fd = r = fs_open_dir_p(dir, 0755, err);
+	json_object_set_new(settings, "disableAllHooks", json_false());
+	text = json_dumps(settings, JSON_INDENT(2));
+	json_decref(settings);
+	return r < 0 ? r : fs_replace(fd, path_base(t->file), text, strlen(text),
+				      0644, err);
+}
+
+void hook_remove_settings(const struct hook_target *t)
+{
+	(void)unlink(t->file);
+	remove_script(t);
+}
+
 int hook_install(const struct hook_target *t, struct err *err)
 {
 	auto_free char *dir = path_parent(t->file);

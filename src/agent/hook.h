@@ -177,6 +177,18 @@ struct hook_target {
 /* The settings that hold just our hooks, as JSON to be freed */
 json_t *hook_settings(const struct hook_target *t, struct err *err);
 
+/* "claude-shim.json", the settings of a shim, or "claude-shell-shim", the prefix in them:
+ * where that is; the caller frees. NULL without a home.
+ */
+char *hook_shim_file(const char *name);
+
+/* Write the settings that hold just our hooks to @t->file, in a way that no other
+ * settings switch them off, and the script of the prefix; and remove both. 0, or a
+ * negative errno with a message.
+ */
+int hook_write_settings(const struct hook_target *t, struct err *err);
+void hook_remove_settings(const struct hook_target *t);
+
 /* Add our hooks to the agent's settings; those of an earlier time go. 1, 0 if
  * they were there, or a negative errno with a message.
  */

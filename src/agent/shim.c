@@ -35,22 +35,35 @@
 #include "run/policy-why.h"
 
 static const char LIST[] = "shims.json";
+static const char SHIM_SETTINGS[] = " --settings ";
 
 enum { SCRIPT_MAX = 64 << 10, WORDS_LOOKED_AT = 3 };
 
-/* The script. @options are words for `cloche run`, NULL-ended. */
+/* The script. @options are words for `cloche run`, NULL-ended; with @settings the
+ * program itself is run, with these.
+ */
 static void write_text(const char *cloche, const char *name, const char *real,
-		       const char *const *options, struct buf *out)
+		       const char *const *options, const char *settings,
+		       struct buf *out)
 {
 	buf_addf(out, "#!/bin/sh\n" SHIM_MARK "%s\n"
-		 "# Runs the program of that name in the sandbox. 'cloche shim remove %s'\n"
-		 "# removes it; the program itself is untouched.\nexec ", name,
-		 name);
-	text_shell_quote(out, cloche);
-	buf_addf(out, " run --env " SHIM_VARIABLE "=%s", name);
-	text_shell_words(out, options, SIZE_MAX);
-	buf_adds(out, " -- ");
-	text_shell_quote(out, real);
+		 "# Runs %s of that name in the sandbox. 'cloche shim remove %s'\n"
+		 "# removes it; the program itself is untouched.\n", name,
+		 settings ? "the commands of the agent" : "the program", name);
+	if (settings)
+		buf_addf(out, "export " SHIM_VARIABLE "=%s\n", name);
+	buf_adds(out, "exec ");
+	if (settings) {
+		text_shell_quote(out, real);
+		buf_adds(out, SHIM_SETTINGS);
+		text_shell_quote(out, settings);
+	} else {
+		text_shell_quote(out, cloche);
+		buf_addf(out, " run --env " SHIM_VARIABLE "=%s", name);
+		text_shell_words(out, options, SIZE_MAX);
+		buf_adds(out, " -- ");
+		text_shell_quote(out, real);
+	}
 	buf_adds(out, " \"$@\"\n");
 }
 
@@ -402,7 +415,8 @@ static void list_add(struct shim_list *list, const struct shim *shim)
 }
 
 int shim_install(const char *cloche, const char *name, const char *dir,
-		 const char *const *options, struct shim *ret, struct err *err)
+		 const char *const *options, const char *settings,
+		 struct shim *ret, struct err *err)
 {
 	const char *path = getenv("PATH");
 	auto_free char *place = NULL;
@@ -427,7 +441,7 @@ int shim_install(const char *cloche, const char *name, const char *dir,
 	if (r == 0 && list.len == SHIMS_MAX)
 		r = fail(err, -E2BIG, "there are %d shims already", SHIMS_MAX);
 	if (r == 0) {
-		write_text(cloche, name, ret->real, options, &text);
+		write_text(cloche, name, ret->real, options, settings, &text);
 		r = write_shim(ret->path, &text, err);
 	}
 	if (r == 0) {
@@ -508,6 +522,25 @@ static bool is_same_file(const char *a, const char *real)
 	auto_free char *y = realpath(real, NULL);
 
 	return x && y && !strcmp(x, y);
+}
+
+bool shim_passes_settings(const char *name)
+{
+	struct shim_list list = { 0 };
+	bool found = false;
+
+	if (shim_read_list(&list, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < list.len; i++) {
+		auto_buf struct buf text = { 0 };
+
+		found |= !strcmp(list.v[i].name, name) &&
+			 shim_state(&list.v[i], getenv("PATH")) == SHIM_OK &&
+			 read_script(list.v[i].path, &text) == 0 &&
+			 strstr(buf_str(&text), SHIM_SETTINGS);
+	}
+	shim_list_done(&list);
+	return found;
 }
 
 /* By its program, or by the script that an interpreter was given */

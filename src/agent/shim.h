@@ -55,12 +55,13 @@ enum shim_state {
 
 const char *shim_state_name(enum shim_state state);
 
-/* Make the shim and list it; a file that is not ours is never overwritten.
+/* Make the shim and list it; a file that is not ours is never overwritten. With
+ * @settings it runs the program outside, an agent, with --settings @settings.
  * 0 with *@ret filled in, or a negative errno with a message.
  */
 int shim_install(const char *cloche, const char *name, const char *dir,
-		 const char *const *options, struct shim *ret,
-		 struct err *err);
+		 const char *const *options, const char *settings,
+		 struct shim *ret, struct err *err);
 /* Remove it from the disk and from the list */
 int shim_remove(const char *name, struct err *err);
 
@@ -68,6 +69,9 @@ int shim_read_list(struct shim_list *ret, struct err *err);
 enum shim_state shim_state(const struct shim *shim, const char *path);
 void shim_done(struct shim *shim);
 void shim_list_done(struct shim_list *list);
+
+/* True if a shim of the agent @name that passes settings comes first on $PATH */
+bool shim_passes_settings(const char *name);
 
 /* If we run below a program that has a shim, but was started without it: one
  * line about that, else nothing

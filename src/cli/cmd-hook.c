@@ -492,7 +492,7 @@ static void print_conditions(const struct hook_target *t, const char *scope)
 	if (t->agent->id == AGENT_CODEX)
 		stderr_line("cloche: hook: Codex runs a new hook only after its own review: start codex and choose to trust it (/hooks); 'codex exec' skips it without a word until then, and needs -s danger-full-access, for its sandbox does not hold ours");
 	if (t->agent->id == AGENT_CLAUDE && !strcmp(scope, "user"))
-		stderr_line("cloche: hook: a repository's .claude/settings.json can switch hooks and variables of user settings off; 'cloche hook status claude' tells, and --scope managed, as root, or 'cloche shim install claude --for claude' holds");
+		stderr_line("cloche: hook: a repository's .claude/settings.json can switch hooks and variables of user settings off; 'cloche hook status claude' tells, and --scope managed, as root, or 'cloche shim install claude --hook' holds");
 }
 
 static json_t *read_settings(const char *file)
@@ -561,8 +561,12 @@ static bool is_reviewed(const char *file)
 static int print_status(const struct agent *agent, const char *scope, struct err *err)
 {
 	auto_free char *self = own_path();
-	auto_free char *file = file_for(agent, scope, err);
-	auto_free char *prefix = file ? prefix_for(agent, scope, file) : NULL;
+	const bool shim = agent->id == AGENT_CLAUDE && !strcmp(scope, "user") &&
+			  shim_passes_settings(agent->name);
+	auto_free char *file = shim ? hook_shim_file("claude-shim.json") :
+				      file_for(agent, scope, err);
+	auto_free char *prefix = shim ? hook_shim_file("claude-shell-shim") :
+				 file ? prefix_for(agent, scope, file) : NULL;
 	const struct hook_target target = { .agent = agent, .file = file,
 		.program = self, .prefix = prefix };
 
@@ -582,7 +586,7 @@ static int print_status(const struct agent *agent, const char *scope, struct err
 		return 1;
 	}
 	if (agent->id == AGENT_CLAUDE && strcmp(scope, "managed") != 0 &&
-	    is_switched_off())
+	    !shim && is_switched_off())
 		return 1;
 	terminal_line(stdout, "%s: %s (%s)", agent->name, prefix ?
 		      "commands run in the sandbox" : "installed", file);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/hook.h"
 #include "agent/shim.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -29,15 +30,47 @@ static void print_installed(const struct shim *s)
 		buf_str(&quoted));
 }
 
+static int write_settings(const struct call *call, const char *self, const char *file,
+			  const char *prefix, struct err *err)
+{
+	const struct hook_target target = {
+		.agent = agent_find(call->args[0]), .file = file, .program = self,
+		.prefix = prefix, .options = (const char *const *)call->given.v,
+	};
+
+	if (!target.agent || target.agent->id != AGENT_CLAUDE)
+		return fail(err, -EINVAL, "--hook is for claude; other agents take no settings on their command line");
+	return file && prefix ? hook_write_settings(&target, err) :
+	       fail(err, -ENOENT, "there is no home directory; set $HOME");
+}
+
+static void remove_settings(void)
+{
+	auto_free char *file = hook_shim_file("claude-shim.json");
+	auto_free char *prefix = hook_shim_file("claude-shell-shim");
+
+	if (file && prefix)
+		hook_remove_settings(&(struct hook_target){
+			.file = file, .prefix = prefix });
+}
+
 int cmd_shim_install(struct call *call, struct err *err)
 {
+	const bool hook = call_flag(call, "hook");
 	struct shim shim = { 0 };
 	auto_free char *self = own_path();
-	int r;
+	auto_free char *file = hook_shim_file("claude-shim.json");
+	auto_free char *prefix = hook_shim_file("claude-shell-shim");
+	int r = hook ? write_settings(call, self, file, prefix, err) : 0;
 
+	if (r < 0)
+		return r;
 	r = shim_install(self, call->args[0],
 			 call_flag(call, "dir"),
-			 (const char *const *)call->given.v, &shim, err);
+			 (const char *const *)call->given.v, hook ? file : NULL,
+			 &shim, err);
+	if (r < 0 && hook)
+		remove_settings();
 	if (r == 0)
 		print_installed(&shim);
 	shim_done(&shim);
@@ -49,6 +82,8 @@ int cmd_shim_remove(struct call *call, struct err *err)
 	int r;
 
 	r = shim_remove(call->args[0], err);
+	if (r == 0 && !strcmp(call->args[0], "claude"))
+		remove_settings();
 	if (r == 0)
 		terminal_line(stdout, "%s: removed", call->args[0]);
 	return r;

@@ -49,6 +49,30 @@ def a_shim_runs_the_real_one_in_the_sandbox(t):
 
 
 @test
+def a_shim_with_the_hook_passes_settings_that_no_project_switches_off(t):
+    real = program(t, "claude")
+    t.run("shim", "install", "--hook", "claude", "--net", "none").ok()
+    shim = os.path.join(t.home, SHIMS, "claude")
+    contains(t.run("hook", "status", "claude").ended(1).out, "not installed")
+    on_path(os.path.dirname(shim))
+    settings = t.home + "/.config/cloche/agents/claude-shim.json"
+    r = t.outside("claude", "a", "b c").ok()	# Outside: its commands are not
+    equal(r.out, f"real:--settings {settings} a b c:claude\nleaked\nwrote\n")
+    passed = json.loads(t.read(settings))
+    equal(passed["disableAllHooks"], False)
+    prefix = passed["env"]["CLAUDE_CODE_SHELL_PREFIX"]
+    contains(t.read(prefix), "--net none")
+    [hook] = passed["hooks"]["PreToolUse"][0]["hooks"]
+    contains(hook["args"], prefix)
+    t.write(".claude/settings.json", '{"disableAllHooks": true}')
+    contains(t.run("hook", "status", "claude").ok().out, settings)
+    t.run("shim", "install", "--hook", "agent").ended(2)
+    t.run("shim", "remove", "claude").ok()
+    check(not os.path.exists(t.home + "/.config/cloche/agents"))
+    equal(t.outside("which", "claude").ok().out, real + "\n")
+
+
+@test
 def options_of_run_are_kept(t):
     program(t, text="#!/bin/sh\necho $X:$Y; touch here && echo wrote\n")
     t.run("shim", "install", "--env", "X=a b", "agent", "--env=Y=it's",
