@@ -630,6 +630,22 @@ TEST(a_server_that_is_gone_is_answered_for)
 	rig_end(&r);
 }
 
+TEST(a_server_that_is_gone_is_not_heard)
+{
+	struct rig r;
+
+	rig_start(&r);
+	(void)ask(&r, false);
+	pump(&r);
+	h2_relay_server_ended(r.relay);
+	pump(&r);
+	CHECK(heard(&r.client, "[1 closed NO_ERROR]"));
+	/* The stream is freed: an answer to it would be put there */
+	answer(&r, 1, true);
+	pump(&r);
+	rig_end(&r);
+}
+
 TEST(the_beginning_of_a_value_is_kept_back_for_a_while)
 {
 	struct rig r;

@@ -574,7 +574,8 @@ static bool step_h2(struct tls_conn *conn)
 		conn_close(conn);
 		return true;
 	}
-	if (server->eof || server->broken)
+	/* Not when it reads no more: it may have answered before */
+	if (server->eof)
 		h2_relay_server_ended(conn->h2);
 	moved |= h2_relay_to_server(conn->h2, &server->head, &server->out,
 				    WAITING_MAX);
