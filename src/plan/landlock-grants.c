@@ -85,6 +85,7 @@ void landlock_grants_close_tmp(struct view *view, const char *tmpdir)
 		}
 	}
 	view->private_tmp = view->private_var_tmp = false;
+	view->own_dir = NULL;	/* Without mounts it is the host's, and hidden */
 	if (tmpdir)
 		view_add(view, PATH_ALLOW_WRITE, tmpdir,
 			 view_own_rule(view, tmpdir, "$TMPDIR",

@@ -94,6 +94,22 @@ def what_is_written_there_stays_inside(t):
 
 
 @test
+def without_mounts_the_directory_stays_hidden(t):
+    """In the landlock tier it would be the host's own"""
+    with Signer(t) as signer:
+        names = sorted(os.listdir(signer.dir))
+        [key] = os.listdir(signer.dir + "/private-keys-v1.d")
+        r = t.shell(f"cat {signer.dir}/private-keys-v1.d/{key}; ls {signer.dir}; "
+                    f"echo x > {signer.dir}/gpg-agent.conf; "
+                    f"echo x >> {signer.dir}/trustdb.gpg; echo x > made",
+                    options=("--tier", "landlock"))
+        check(t.exists("made"), repr(r))	# Control: it ran, and could write
+        equal(r.out, "")
+        equal(sorted(os.listdir(signer.dir)), names)
+        contains(signer.verify(t.outside)[3], "[ultimate]")
+
+
+@test
 def rules_of_the_user_come_first(t):
     with Signer(t) as signer:
         for options in (("--deny-read", signer.dir + "/pubring.kbx"),
