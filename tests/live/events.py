@@ -194,6 +194,73 @@ def a_cursor_is_one_exporters_and_survives(t):
     contains(t.run("events", "export", "--format", "ocsf").ended(2).err, "is not a cursor")
 
 
+def exported(r):
+    """What an export to standard output has printed: the targets"""
+    return [json.loads(line)["file"]["path"] for line in r.out.splitlines()]
+
+
+@test
+def a_store_that_is_torn_huge_or_newer_is_exported(t):
+    path = store(t, refusal("old"))
+    os.truncate(path, 1 << 30)		# A hole of a gigabyte: the end is read
+    store(t, "\n" + refusal(1) + '{"v":1,"torn\n' + refusal("newer", v=9) + refusal("kind", kind="new") +
+          "\0\xff\n" + refusal(2) + refusal("no end")[:-1])
+    r = t.run("events", "export", "--format", "ocsf").ok()
+    equal((exported(r), r.err), (["/usr/lib/1", "/usr/lib/2"], ""))
+    store(t, "\n" + refusal(3))
+    r = t.run("events", "export", "--format", "ocsf").ok()
+    equal((exported(r), r.err), (["/usr/lib/no end", "/usr/lib/3"], ""))
+    # A run goes on beside it, and puts the file aside
+    t.inside("true").ok()
+    check(os.path.getsize(path) < 1 << 20, os.path.getsize(path))
+
+
+@as_root
+def a_full_disk_costs_copies_and_no_record(t):
+    state = os.path.join(t.home, STATE)
+    os.makedirs(state, 0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", state], check=True)
+    try:
+        store(t, refusal(1))
+        fill = os.path.join(state, "fill")
+        with open(fill, "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b"x" * 4096)
+            except OSError:
+                pass
+        r = t.run("events", "export", "--format", "ocsf").ended(2)
+        equal((exported(r), len(r.err.splitlines())), (["/usr/lib/1"], 1))
+        contains(r.err, "No space left on device")
+        os.remove(fill)
+        equal(exported(t.run("events", "export", "--format", "ocsf").ok()), ["/usr/lib/1"])
+        equal(exported(t.run("events", "export", "--format", "ocsf").ok()), [])
+    finally:
+        subprocess.run(["umount", state], check=True)
+
+
+@test
+def records_of_a_hundred_writers_all_arrive(t):
+    path = store(t, "")
+    with t.start("events", "export", "--format", "ocsf", "--follow", "-o", t.away + "/out") as p:
+        writers = []
+        for writer in range(100):
+            pid = os.fork()
+            if not pid:
+                fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+                for i in range(10):
+                    os.write(fd, refusal(f"{writer}-{i}").encode())
+                os._exit(0)
+            writers.append(pid)
+        for pid in writers:
+            os.waitpid(pid, 0)
+        wait_until(lambda: os.path.exists(t.away + "/out") and t.read(t.away + "/out").count("\n") == 1000,
+                   "all records")
+        p.terminate()
+    found = {json.loads(line)["file"]["path"] for line in t.read(t.away + "/out").splitlines()}
+    equal(found, {f"/usr/lib/{writer}-{i}" for writer in range(100) for i in range(10)})
+
+
 @test
 def counters_are_replaced_and_never_fall(t):
     path = os.path.join(t.away, "cloche.prom")
