@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from tls_origin import *
 
 ORIGIN = r"""
 const http2 = require("http2"), fs = require("fs"), crypto = require("crypto");
-const [address, where, versions] = process.argv.slice(1);
+const [address, where, versions, raw] = process.argv.slice(1);
 const options = {
     cert: fs.readFileSync(where + "/good.pem"), key: fs.readFileSync(where + "/good.key"),
     allowHTTP1: versions != "h2", settings: {maxHeaderListSize: 1 << 20}};
@@ -28,6 +29,13 @@ server.on("request", (q, r) => {
     let n = 0;
     q.on("data", d => { hash.update(d); n += d.length; });
     q.on("end", () => {
+        if (q.url == "/raw") {
+            const fields = [];
+            for (let i = 0; i < q.rawHeaders.length; i += 2)
+                fields.push(q.rawHeaders.slice(i, i + 2));
+            fs.appendFileSync(raw, JSON.stringify(fields) + "\n");
+            return r.end();
+        }
         fs.writeSync(1, JSON.stringify({
             version: q.httpVersion, path: q.url, trailers: q.trailers,
             headers: Object.fromEntries(Object.entries(q.headers).filter(
@@ -61,10 +69,10 @@ BEARER = f"Bearer {VALUE}"
 
 class Node:
     """The origin; what it has seen so far in @seen"""
-    def __init__(self, versions="both", address=GOOD):
+    def __init__(self, versions="both", address=GOOD, more=""):
         need("node")
         self.process = subprocess.Popen(["node", "--max-http-header-size=131072", "-e", ORIGIN, address,
-                                         CERTIFICATES, versions], stdout=subprocess.PIPE, text=True)
+                                         CERTIFICATES, versions, more], stdout=subprocess.PIPE, text=True)
         self.process.stdout.readline()
 
     def __enter__(self):
@@ -301,6 +309,78 @@ def nghttpd_is_spoken_to_as_well(t):
         log = p.communicate()[0]
     contains(r.out, hashlib.sha256(b"x" * 300000).hexdigest())
     contains(log, f"authorization: {BEARER}")
+
+
+def replaced(value, fake):
+    """What mitmproxy's rule in tls-clients.py does, in a few lines"""
+    scheme, blank, rest = value.partition(" ")
+    if value == fake:
+        return VALUE
+    if blank and rest.lstrip(" ") == fake:
+        return value[:-len(fake)] + VALUE
+    if scheme.lower() == "basic":
+        try:
+            user, colon, password = base64.b64decode(rest, validate=True).decode().partition(":")
+        except ValueError:
+            return value
+        if colon and fake in (user, password):
+            both = ":".join(VALUE if word == fake else word for word in (user, password))
+            return scheme + blank + base64.b64encode(both.encode()).decode()
+    return value
+
+
+def some_fields(rng, fake):
+    """Fields in which the placeholder may be anywhere"""
+    def word():
+        return "".join(rng.choice("abcdefghijklmnopqrstuvwxyz0123456789-_")
+                       for _ in range(rng.randint(1, 30)))
+
+    def basic(*both):
+        return "Basic " + base64.b64encode(":".join(both).encode()).decode()
+
+    fields = {"x-number": word()}
+    for _ in range(rng.randint(0, 3)):
+        fields[rng.choice(FIELDS)] = rng.choice((
+            fake, "Bearer " + fake, "token  " + fake, basic(word(), fake), basic(fake, word()),
+            basic(fake, fake), "Basic " + fake, "Bearer " + fake + "x", word()))
+    for _ in range(rng.randint(0, 8)):
+        fields[rng.choice(("user-agent", "referer", "cookie", "accept", "x-" + word()))] = \
+            rng.choice((fake, fake + word(), word(), f"a={fake}; b"))
+    return fields
+
+
+FIELDS = ("authorization", "x-api-key", "x-goog-api-key", "private-token", "api-key",
+          "x-auth-token")
+
+
+@test_if(LONG)
+def only_credentials_of_1500_requests_change(t):
+    fake = run(t, "printf %s $TOKEN").ok().out
+    seed = int(os.environ.get("CLOCHE_SEED", random.randrange(1 << 32)))
+    note("CLOCHE_SEED", seed)
+    rng = random.Random(seed)
+    sent = [some_fields(rng, fake) for _ in range(1500)]
+    t.write("requests.json", json.dumps(sent))
+    path = t.away + "/seen"
+    with Node("h2", more=path) as origin:
+        run(t, r"""node -e '
+const c = require("http2").connect("https://good.test");
+const left = JSON.parse(require("fs").readFileSync("requests.json"));
+function next() {
+    if (!left.length) return c.close();
+    const q = c.request({":path": "/raw", ...left.shift()});
+    q.on("data", () => {}).on("end", next);
+    q.end();
+}
+next();'""").ok()
+        origin.seen()
+    with open(path) as file:
+        seen = [json.loads(line) for line in file]
+    equal(len(seen), 1500)
+    for one, other in zip(sent, seen):
+        equal([[k, v] for k, v in other if not k.startswith(":")],
+              [[k, replaced(v, fake) if k in FIELDS else v] for k, v in one.items()])
+    check(sum(VALUE in json.dumps(fields) for fields in seen) > 150)
 
 
 own_host(NAMES)
