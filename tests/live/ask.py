@@ -239,6 +239,23 @@ def npm_asks_visibly(t):
 
 
 @test
+def curl_and_git_ask_visibly(t):
+    need("tmux")
+    for argv, host, program, words in (
+            (["curl", "http://files.example.org/a", "-f", "-o", "a"],
+             "files.example.org:80", "curl", "403"),
+            ([need("git"), "clone", "--progress", "http://git.example.org/a", "b"],
+             "git.example.org:80", "git-remote-http", "fatal: unable to access")):
+        with Screen(t, [CLOCHE, "run", "--ask", "--", *argv]) as screen:
+            question = f"cloche: allow {host} for {program}"
+            wait_until(lambda: screen.shows(question, LINE), "the question")
+            screen.call("send-keys", "n", "Enter")
+            wait_until(lambda: screen.shows("ended "), "the end")
+            check(screen.shows(words) and not screen.shows("ended 0"),
+                  screen.call("capture-pane", "-p"))
+
+
+@test
 def the_footer_offers_to_ask(t):
     script = "curl -sf -m 9 http://x.example.org/"
     with Terminal([CLOCHE, "run", "--", "sh", "-c", script]) as term:
