@@ -232,32 +232,25 @@ static bool is_wanted_section(const struct marker *m, const char *line, size_t n
 				 (size_t)(end - line) - start, true));
 }
 
+/* Called for each line but comments and, where rows have sections, those of others */
 typedef void (*line_fn)(const struct marker *m, const char *line, size_t n,
 			marker_fn fn, void *arg);
 
-static size_t line_length(const char *text, size_t n)
-{
-	const char *end = memchr(text, '\n', n);
-
-	return end ? (size_t)(end - text) : n;
-}
-
-static void scan_keys(const struct marker *m, const char *text, size_t n,
-		      marker_fn fn, void *arg)
+static void each_line(const struct marker *m, const char *text, size_t n,
+		      line_fn line, marker_fn fn, void *arg)
 {
 	bool wanted = !m->sections;
 
 	while (n) {
-		const size_t len = line_length(text, n);
+		const char *end = memchr(text, '\n', n);
+		const size_t len = end ? (size_t)(end - text) : n;
 
-		if (len && *text == '[')
+		if (m->form == MARKER_KEYS && len && *text == '[')
 			wanted = is_wanted_section(m, text, len);
 		else if (wanted && !is_comment(text, len))
-			scan_line(m, text, len, fn, arg);
-		text += len;
-		n -= len;
-		text += n > 0;
-		n -= n > 0;
+			line(m, text, len, fn, arg);
+		text += len + !!end;
+		n -= len + !!end;
 	}
 }
 
@@ -310,21 +303,6 @@ static void go_module(const struct marker *m, const char *line, size_t n,
 	if (len && memchr(line + at, '.', len) && memchr(line + at, '/', len) &&
 	    starts(line + at + len, n - at - len, " v"))
 		emit(MARKER_MODULE, line + at, len, fn, arg);
-}
-
-static void each_line(const struct marker *m, const char *text, size_t n,
-		      line_fn line, marker_fn fn, void *arg)
-{
-	while (n) {
-		const size_t len = line_length(text, n);
-
-		if (!is_comment(text, len))
-			line(m, text, len, fn, arg);
-		text += len;
-		n -= len;
-		text += n > 0;
-		n -= n > 0;
-	}
 }
 
 struct git_scan {
@@ -475,7 +453,7 @@ void marker_scan(const struct marker *m, const char *text, size_t n, marker_fn f
 	case MARKER_PRESENT:
 		break;
 	case MARKER_KEYS:
-		scan_keys(m, text, n, fn, arg);
+		each_line(m, text, n, scan_line, fn, arg);
 		break;
 	case MARKER_REQUIREMENTS:
 		each_line(m, text, n, requirement, fn, arg);

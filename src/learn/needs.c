@@ -77,29 +77,18 @@ void needs_done(struct needs *needs)
 	strings_done(&needs->refused);
 }
 
-/* The default rule that hides @path, or NULL */
-static const struct path_rule *find_secret(const struct policy *policy, const char *path)
+/* The rule that hides @path, or with @below something in that directory; or NULL */
+static const struct path_rule *find_secret(const struct policy *policy, const char *path,
+					   bool below)
 {
 	const struct path_rules *rules = &policy->paths[PATH_DENY_READ];
 
 	for (size_t i = 0; i < rules->len; i++) {
 		const struct path_rule *rule = &rules->v[i];
 
-		if (rule->path && !rule->glob && path_is_within(rule->path, path))
+		if (rule->path && (below ? path_is_below(path, rule->path) :
+				   !rule->glob && path_is_within(rule->path, path)))
 			return rule;
-	}
-	return NULL;
-}
-
-/* The rule that hides something in the directory @path, or NULL */
-static const struct path_rule *find_secret_below(const struct policy *policy,
-						 const char *path)
-{
-	const struct path_rules *rules = &policy->paths[PATH_DENY_READ];
-
-	for (size_t i = 0; i < rules->len; i++) {
-		if (rules->v[i].path && path_is_below(path, rules->v[i].path))
-			return &rules->v[i];
 	}
 	return NULL;
 }
@@ -125,13 +114,13 @@ static const char *never_path(const struct needs *needs, const char *path)
 	const char *home = needs->policy->home;
 	auto_free char *homes = home ? path_parent(home) : NULL;
 	const struct protected_row *row = protected_match(needs->policy, path);
-	const struct path_rule *secret = find_secret(needs->policy, path);
+	const struct path_rule *secret = find_secret(needs->policy, path, false);
 
 	if (row)
 		return row->reason;
 	if (secret)
 		return secret->origin.reason ? secret->origin.reason : "hidden by a rule";
-	if (find_secret_below(needs->policy, path))
+	if (find_secret(needs->policy, path, true))
 		return "keys or passwords are in that directory as well";
 	if (is_on_path(path))
 		return "programs that a shell finds by name";

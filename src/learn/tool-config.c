@@ -168,11 +168,6 @@ static bool read_own(const char *dir, const char *name, struct buf *out)
 	return file && fs_read(AT_FDCWD, file, MARKER_FILE_MAX, out, NULL) == 0;
 }
 
-static size_t first_line(const struct buf *b)
-{
-	return strcspn(buf_str(b), "\r\n");
-}
-
 /* "@scope:registry=URL" of the user's, for scopes that the project uses */
 static void ask_npm_scopes(const struct question *q)
 {
@@ -202,6 +197,25 @@ static void ask_npm_scopes(const struct question *q)
 	}
 }
 
+/* @n bytes of what a tool answered are its registry, unless the project names another;
+ * @r: what ask() returned. True if it is written.
+ */
+static bool take_registry(const struct question *q, enum tool tool, int r,
+			  const char *url, size_t n, const char *where)
+{
+	const bool settled = q->p->settled[tool];
+
+	if (r == -ENOENT && !settled)
+		note_missing(q, tool, "its registry");
+	if (r < 0 || !n)
+		return false;
+	if (settled)
+		proposal_vouch(q->p, url, n);
+	else
+		proposal_add(q->p, tool, url, n, where, true);
+	return !settled;
+}
+
 static void ask_npm(const struct question *q)
 {
 	static const char *const argv[] = { "npm", "config", "get", "registry", NULL };
@@ -210,13 +224,8 @@ static void ask_npm(const struct question *q)
 
 	ask_npm_scopes(q);
 	r = ask(q, TOOL_NPM, argv, &out);
-	if (r == 0 && q->p->settled[TOOL_NPM])
-		proposal_vouch(q->p, buf_str(&out), first_line(&out));
-	else if (r == 0)
-		proposal_add(q->p, TOOL_NPM, buf_str(&out), first_line(&out),
-			     "npm config get registry", true);
-	else if (r == -ENOENT && !q->p->settled[TOOL_NPM])
-		note_missing(q, TOOL_NPM, "its registry");
+	(void)take_registry(q, TOOL_NPM, r, buf_str(&out), strcspn(buf_str(&out), "\r\n"),
+			    "npm config get registry");
 }
 
 /* pip prints its defaults, configured or not, with the help of install */
@@ -226,28 +235,19 @@ static void ask_pip(const struct question *q)
 	const char *argv[] = { "pip3", "install", "--help", NULL };
 	auto_buf struct buf out = { 0 };
 	const char *at;
-	size_t n;
 	int r = ask(q, TOOL_PIP, argv, &out);
 
 	if (r == -ENOENT) {
 		argv[0] = "pip";
 		r = ask(q, TOOL_PIP, argv, &out);
 	}
-	if (r == -ENOENT && !q->p->settled[TOOL_PIP])
-		note_missing(q, TOOL_PIP, "its index");
-	at = r == 0 ? strstr(buf_str(&out), "--index-url") : NULL;
+	at = strstr(buf_str(&out), "--index-url");
 	at = at ? strstr(at, mark) : NULL;
-	if (!at)
-		return;
-	at += strlen(mark);
-	at += strspn(at, " \r\n\t");
-	n = strcspn(at, ") \r\n\t");
-	if (q->p->settled[TOOL_PIP]) {
-		proposal_vouch(q->p, at, n);
-		return;
-	}
-	proposal_add(q->p, TOOL_PIP, at, n, "index-url of pip", true);
-	proposal_note(q->p, "pip: an index may keep its files on another host, which pip's configuration does not name; a refusal will");
+	if (at)
+		at += strlen(mark) + strspn(at + strlen(mark), " \r\n\t");
+	if (take_registry(q, TOOL_PIP, r, at, at ? strcspn(at, ") \r\n\t") : 0,
+			  "index-url of pip"))
+		proposal_note(q->p, "pip: an index may keep its files on another host, which pip's configuration does not name; a refusal will");
 }
 
 /* The host that serves a module without a proxy: the first element of its path */
@@ -395,21 +395,19 @@ static void ask_cargo(const struct question *q)
 		ask_cargo_indexes(q, cargo);
 }
 
-/* Each address in what a tool printed */
-static void take_urls(const struct question *q, enum tool tool,
+/* Each address in what a tool printed; @r is what ask() returned */
+static void take_urls(const struct question *q, enum tool tool, int r,
 		      const struct buf *out, const char *where)
 {
 	const char *at = buf_str(out);
 
-	while (*at) {
+	if (r < 0)
+		(void)take_registry(q, tool, r, NULL, 0, NULL);
+	while (r == 0 && *at) {
 		const size_t n = strcspn(at, " \t\r\n\"',");
 
-		if (memmem(at, n, "://", 3)) {
-			if (q->p->settled[tool])
-				proposal_vouch(q->p, at, n);
-			else
-				proposal_add(q->p, tool, at, n, where, true);
-		}
+		if (memmem(at, n, "://", 3))
+			(void)take_registry(q, tool, 0, at, n, where);
 		at += n;
 		at += *at != '\0';
 	}
@@ -419,12 +417,8 @@ static void ask_gem(const struct question *q)
 {
 	static const char *const argv[] = { "gem", "sources", "--list", NULL };
 	auto_buf struct buf out = { 0 };
-	const int r = ask(q, TOOL_BUNDLER, argv, &out);
 
-	if (r == 0)
-		take_urls(q, TOOL_BUNDLER, &out, "gem sources");
-	else if (r == -ENOENT && !q->p->settled[TOOL_BUNDLER])
-		note_missing(q, TOOL_BUNDLER, "its source");
+	take_urls(q, TOOL_BUNDLER, ask(q, TOOL_BUNDLER, argv, &out), &out, "gem sources");
 }
 
 static void ask_composer(const struct question *q)
@@ -442,10 +436,7 @@ static void ask_composer(const struct question *q)
 	}
 	if (to)
 		*to = '\0';
-	if (r == 0)
-		take_urls(q, TOOL_COMPOSER, &out, "composer config repositories");
-	else if (r == -ENOENT)
-		note_missing(q, TOOL_COMPOSER, "its repository");
+	take_urls(q, TOOL_COMPOSER, r, &out, "composer config repositories");
 }
 
 static void ask_maven(const struct question *q)
