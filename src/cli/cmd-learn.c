@@ -178,12 +178,10 @@ static int try_rounds(struct learning *l, struct err *err)
 		l->complete = !needs_end_round(&l->needs);
 		if (l->needs.round == 1) {
 			l->first = l->last;
-			l->last = (struct trial){ 0 };
+			l->last.out = l->last.words = (struct buf){ 0 };
 			buf_add(&l->last.out, buf_str(&l->first.out), l->first.out.len);
 			buf_add(&l->last.words, buf_str(&l->first.words),
 				l->first.words.len);
-			l->last.status = l->first.status;
-			l->last.out_len = l->first.out_len;
 		}
 		stderr_line("round %u: exit status %d, %zu line%s so far",
 			    l->needs.round, l->last.status,
@@ -279,7 +277,8 @@ static void print_lines(const struct learning *l)
 {
 	const struct needs *needs = &l->needs;
 
-	puts(count_lines(needs) ? "The command needs:" : "The command needs no rule.");
+	puts(count_lines(needs) ? "The command needs:" : l->last.status ?
+	     "No rule was found that helps." : "The command needs no rule.");
 	for (size_t i = 0; i < needs->lines.len; i++) {
 		if (!needs->lines.v[i].dropped)
 			print_need(l, &needs->lines.v[i]);

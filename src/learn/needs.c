@@ -242,21 +242,20 @@ static struct need *find_line(struct needs *needs, enum need_kind kind,
 }
 
 /* Changes in a directory can be staged, those of a single file cannot: the line is about
- * the directory. @makes: the command would make a directory there. Why it may not be; or
- * NULL.
+ * the directory. @makes: the command would make a directory there. False if it may not be.
  */
-static const char *take_directory(const struct needs *needs, bool makes, char **path)
+static bool take_directory(const struct needs *needs, bool makes, char **path)
 {
 	auto_free char *dir = path_parent(*path);
 	struct stat st;
 
 	if (stat(*path, &st) < 0 ? makes : S_ISDIR(st.st_mode))
-		return NULL;
+		return true;
 	if (find_never(needs, NEED_WRITE, dir))
-		return "one file cannot be tried without being changed; allow it if the command is to change it";
+		return false;
 	free(*path);
 	*path = take_ptr(dir);
-	return NULL;
+	return true;
 }
 
 void needs_add(struct needs *needs, const struct violation *v)
@@ -264,9 +263,12 @@ void needs_add(struct needs *needs, const struct violation *v)
 	enum need_kind kind = NEED_KINDS;
 	auto_free char *value = parse_edit(v->suggest_edit, &kind);
 	const char *never = value ? find_never(needs, kind, value) : NULL;
+	auto_free char *by_hand = NULL;
 
-	if (value && !never && kind == NEED_WRITE)
-		never = take_directory(needs, v->op && strstr(v->op, "mkdir"), &value);
+	if (value && !never && kind == NEED_WRITE &&
+	    !take_directory(needs, v->op && strstr(v->op, "mkdir"), &value))
+		never = by_hand = mem_printf("one file cannot be tried without being changed; if the command may change it: %s",
+			v->suggest_command ? v->suggest_command : "allow it");
 	/* What a default rule hides is a secret. The words of that rule, and of a
 	 * protected name, are in the record.
 	 */

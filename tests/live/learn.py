@@ -130,6 +130,11 @@ def one_file_is_tried_by_its_directory(t):
     answer, lines = learn(t, "--", "sh", "job")
     equal(lines, {f"write {t.away}/out"}, answer)
     contains(answer["refusedOnPurpose"][0], f"write {t.home}/file (one file cannot be")
+    # As printed it helps
+    command = answer["refusedOnPurpose"][0].split("change it: ")[1].rstrip(")")
+    t.outside("sh", "-c", command.replace("cloche", os.environ["CLOCHE"], 1)).ok()
+    t.shell(f"echo x > {t.home}/file").ok()
+    t.write(t.home + "/file", "as it was")
     for path in (t.away + "/out/file", t.home + "/file"):
         equal(t.read(path), "as it was")
 
@@ -140,6 +145,7 @@ def a_command_that_needs_nothing_says_so(t):
     equal(r.out, "The command needs no rule.\n")
     r = t.run("learn", "--", "false")
     equal(r.code, 1)
+    equal(r.out, "No rule was found that helps.\n")
     contains(r.err, "still ends with exit status 1")
 
 
