@@ -8,7 +8,8 @@
  * one, and there is nothing to set up for it but what is its own: descriptors, start
  * directory, limits, signals.
  *
- * The socket is the only descriptor that stays open from one command to the next.
+ * The socket and the sandbox's own devices are all that stays open from one command to
+ * the next.
  * Process 1 is not dumpable, so that no command can reach it by /proc or ptrace; and a
  * pid namespace protects its process 1 from signals of others in it.
  */
@@ -37,6 +38,11 @@
 
 enum { JOIN_FDS = 4 };		/* The strings, and the standard descriptors */
 
+/* What a caller may have as a standard descriptor. A terminal comes as a pipe. */
+static const char *const device_names[] = {
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+};
+
 /**
  * struct member - A command that runs
  * @stdin_file:	A copy of its standard input, if that was opened again; or -1
@@ -49,9 +55,11 @@ struct member {
 
 /**
  * struct members - All of them
+ * @devices:	The sandbox's own, opened while the observer could read the path: it
+ *		cannot look into a process that is not dumpable
  */
 struct members {
-	int socket;
+	int socket, devices[ARRAY_SIZE(device_names)];
 	struct member *v;
 	size_t len, cap;
 };
@@ -240,6 +248,35 @@ static void add_member(struct members *m, const struct start *s, pid_t pid)
 	send_member(m, &message, &fd);
 }
 
+static int own_device(const struct members *m, int given)
+{
+	const bool reads = (fcntl(given, F_GETFL) & O_ACCMODE) == O_RDONLY;
+	struct stat st, own;
+
+	if (fstat(given, &st) < 0 || !S_ISCHR(st.st_mode))
+		return -1;
+	for (size_t i = 0; i < ARRAY_SIZE(device_names); i++) {
+		if (fstat(m->devices[i], &own) == 0 && own.st_rdev == st.st_rdev)
+			return reads ? open(device_names[i], O_RDONLY | O_CLOEXEC) :
+			       fcntl(m->devices[i], F_DUPFD_CLOEXEC, 3);
+	}
+	return -1;
+}
+
+/* As reopen_devices(): the caller's is on a mount of the host's */
+static void take_own_devices(const struct members *m, struct sandbox_request *request)
+{
+	for (size_t i = 0; i < 3; i++) {
+		const int own = request->stdio[i] < 0 ? -1 :
+				own_device(m, request->stdio[i]);
+
+		if (own < 0)
+			continue;
+		(void)close(request->stdio[i]);
+		request->stdio[i] = own;
+	}
+}
+
 static void start_member(struct members *m, struct start *s, const int *fds, size_t n)
 {
 	size_t at = 1;
@@ -258,7 +295,7 @@ static void start_member(struct members *m, struct start *s, const int *fds, siz
 	if (r == 0)
 		r = reopen_file(&s->request, &s->err);
 	if (r == 0) {
-		reopen_devices(&s->request);
+		take_own_devices(m, &s->request);
 		pid = fork_member(s);
 	}
 	if (pid > 0)
@@ -340,6 +377,8 @@ void members_serve(int socket)
 	};
 	sigset_t child;
 
+	for (size_t i = 0; i < ARRAY_SIZE(device_names); i++)
+		m.devices[i] = open(device_names[i], O_RDWR | O_CLOEXEC);
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot close init to the commands");
 	sigemptyset(&child);
