@@ -7,9 +7,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
@@ -436,6 +439,53 @@ void command_stdio_drain(struct command_stdio *s)
 
 		while (r->pipe >= 0 && r->from == r->pipe && copy_out(r))
 			;
+	}
+}
+
+/* With descriptors of its own: whoever reads the caller's others must see their end */
+static void keep_copying(struct command_stdio *s)
+{
+	struct pollfd from[3];
+	int keep[6];
+	size_t n = 0;
+	sigset_t none;
+
+	for (int i = 0; i < 3; i++) {
+		struct relay *r = &s->relays[i];
+		const bool copied = r->pipe >= 0 && r->from == r->pipe;
+
+		from[i] = (struct pollfd){ .fd = copied ? r->pipe : -1, .events = POLLIN };
+		if (!copied)
+			continue;
+		keep[n++] = r->pipe;
+		keep[n++] = r->to = fcntl(r->to, F_DUPFD_CLOEXEC, 3);
+	}
+	(void)setsid();
+	if (proc_leave_streams() < 0 || proc_close_others(keep, n) < 0)
+		return;
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)prctl(PR_SET_NAME, "cloche-output");
+	while (from[0].fd >= 0 || from[1].fd >= 0 || from[2].fd >= 0) {
+		(void)poll(from, 3, -1);
+		for (int i = 0; i < 3; i++) {
+			while (from[i].fd >= 0 && copy_out(&s->relays[i]))
+				;
+			if (s->relays[i].pipe < 0)
+				from[i].fd = -1;
+		}
+	}
+}
+
+void command_stdio_leave(struct command_stdio *s)
+{
+	bool more = false;
+
+	for (int i = 0; i < 3; i++)
+		more |= s->relays[i].pipe >= 0 && s->relays[i].from == s->relays[i].pipe;
+	if (more && fork() == 0) {
+		keep_copying(s);
+		_exit(0);
 	}
 }
 

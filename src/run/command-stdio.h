@@ -50,6 +50,11 @@ int command_stdio_start(struct command_stdio *stdio, struct loop *loop, struct e
 /* Copy what is left after the command has ended */
 void command_stdio_drain(struct command_stdio *stdio);
 
+/* In a session, what the command left in the background may print on: go on copying to the
+ * end of that in a process of its own. The caller's ends in the next moment.
+ */
+void command_stdio_leave(struct command_stdio *stdio);
+
 /* True if the command was to print more than it may */
 bool command_stdio_cut_off(const struct command_stdio *stdio);
 

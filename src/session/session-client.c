@@ -409,6 +409,8 @@ static int supervise(struct joined *j)
 	if (run->job.timed_out && run->status < 0)
 		signal_group(j, SIGKILL);
 	command_stdio_drain(run->stdio);
+	if (r == 0 && run->status >= 0 && !run->failed)
+		command_stdio_leave(run->stdio);
 	return r;
 }
 
