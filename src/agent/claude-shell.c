@@ -28,6 +28,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/hook.h"
 #include "agent/shim.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -44,6 +45,7 @@
 #include "run/options.h"
 #include "run/output.h"
 #include "run/run.h"
+#include "session/session.h"
 #include "shell/parse.h"
 
 enum {
@@ -145,22 +147,19 @@ static bool is_shell(pid_t pid)
 	return false;
 }
 
-pid_t agent_process(void)
+pid_t agent_process(pid_t pid)
 {
-	pid_t pid = getppid();
-
 	for (int i = 0; i < PARENTS_MAX && is_shell(pid); i++)
 		pid = proc_parent(pid);
 	return pid;
 }
 
 /* The agent's own directory. Ours is where the last command left the session, which
- * the model decides. The agent starts us by a shell, which has become us.
+ * the model decides.
  */
-static char *find_project(struct err *err)
+static char *find_project(pid_t pid, struct err *err)
 {
 	char path[64], real[PATH_MAX];
-	const pid_t pid = agent_process();
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
@@ -231,7 +230,9 @@ static int open_files(const struct claude_line *line, struct options *options,
 
 	if (r == 0)
 		r = show_session(options, err);
-	if (r == 0 && line->cwd_file && make_cwd_file(line->cwd_file))
+	/* All commands of a session have one policy; and in /tmp it is writable already */
+	if (r == 0 && line->cwd_file && make_cwd_file(line->cwd_file) &&
+	    !options_has(options, OPTION_SESSION))
 		r = options_add(options, OPTION_WRITE, line->cwd_file, err);
 	if (r == 0 && line->snapshot && access(line->snapshot, R_OK) == 0)
 		r = options_add(options, OPTION_READ, line->snapshot, err);
@@ -296,13 +297,32 @@ static int run_inside(const struct claude_line *parsed, const char *line,
 		return r;
 	one = (struct run){ .options = options, .output = &output_stderr,
 			    .argv = no_args, .err = err };
-	r = run(&one);
+	r = options_has(options, OPTION_SESSION) ? session_run(&one) : run(&one);
 	remove_empty(parsed->cwd_file);
 	return r;
 }
 
-int claude_shell_run(const char *line, struct options *options, struct err *err)
+/* One sandbox for all commands of the agent's session. Without a name of that, each is a
+ * run of its own.
+ */
+static int add_session(pid_t owner, struct options *options, struct err *err)
 {
+	auto_free char *name = hook_session_name(agent_find("claude"),
+						 getenv("CLAUDE_CODE_SESSION_ID"));
+	char pid[16];
+	int r;
+
+	if (!name)
+		return 0;
+	snprintf(pid, sizeof(pid), "%d", (int)owner);
+	r = options_add(options, OPTION_SESSION, name, err);
+	return r < 0 ? r : options_add(options, OPTION_SESSION_OWNER, pid, err);
+}
+
+int claude_shell_run(const char *line, bool session, struct options *options,
+		     struct err *err)
+{
+	const pid_t owner = agent_process(getppid());
 	struct claude_line parsed;
 	auto_free char *project = NULL;
 	int r = 0;
@@ -312,13 +332,15 @@ int claude_shell_run(const char *line, struct options *options, struct err *err)
 	if (tier_steps_aside() || (!parsed.is_tool && getenv("CLAUDE_PROJECT_DIR")))
 		r = run_outside(&parsed, line, err);
 	if (r == 0)
-		project = find_project(err);
+		project = find_project(owner, err);
 	if (r == 0 && !project)
 		r = err->code;
 	if (r == 0)
 		r = options_add(options, OPTION_CWD, project, err);
 	if (r == 0 && (r = is_outside(&parsed, project, options, err)) > 0)
 		r = run_outside(&parsed, line, err);
+	if (r == 0 && session)
+		r = add_session(owner, options, err);
 	if (r == 0)
 		r = run_inside(&parsed, line, project, options, err);
 	claude_line_done(&parsed);

@@ -33,10 +33,15 @@ struct claude_line {
 void claude_line_parse(const char *line, struct claude_line *ret);
 void claude_line_done(struct claude_line *line);
 
-/* Run @line in the sandbox, with @options, as the settings of the project say. Returns
- * the exit status, or a negative errno with a message: nothing ran.
+/* Run @line in the sandbox, with @options, as the settings of the project say; with
+ * @session in the one of all commands of the agent's session. Returns the exit status,
+ * or a negative errno with a message: nothing ran.
  */
-int claude_shell_run(const char *line, struct options *options, struct err *err);
+int claude_shell_run(const char *line, bool session, struct options *options,
+		     struct err *err);
+
+/* The agent that has started @pid, by shells or without: itself, or a parent of it */
+pid_t agent_process(pid_t pid);
 
 /* The script that is installed as the prefix: it starts @program with @options */
 void claude_shell_script(const char *program, const char *const *options,
@@ -46,9 +51,6 @@ void claude_shell_script(const char *program, const char *const *options,
  * freed; NULL if all is well. For a hook, whose environment is the tool's.
  */
 char *claude_shell_objection(const char *prefix);
-
-/* The process that started us, past the shells that it did so by */
-pid_t agent_process(void);
 
 /* The environment that process @pid was started with, as /proc has it. 0 or a negative
  * errno.

@@ -67,7 +67,7 @@ static json_t *entry_for(const struct hook_target *t,
 
 	switch (t->agent->id) {
 	case AGENT_CLAUDE:	/* With "args" no shell comes between */
-		return json_pack("{s:s, s:[{s:s, s:s, s:o, s:i}]}",
+		return json_pack("{s:s*, s:[{s:s, s:s, s:o, s:i}]}",
 			"matcher", event->matcher, "hooks",
 			"type", "command", "command", t->program,
 			"args", arguments(t, event),
@@ -88,12 +88,20 @@ static json_t *entry_for(const struct hook_target *t,
 	}
 }
 
+/* As agent_event_at(), without what is for sessions if there is none */
+static const struct agent_event *event_at(const struct hook_target *t, size_t i)
+{
+	const struct agent_event *event = agent_event_at(t->agent, i);
+
+	return event && event->kind == EVENT_END && !t->session ? NULL : event;
+}
+
 json_t *hook_settings(const struct hook_target *t, struct err *err)
 {
 	const struct agent_event *event;
 	json_t *hooks = json_object();
 
-	for (size_t i = 0; (event = agent_event_at(t->agent, i)); i++) {
+	for (size_t i = 0; (event = event_at(t, i)); i++) {
 		json_t *entry = entry_for(t, event);
 
 		if (!entry) {
@@ -298,8 +306,7 @@ static int put_in(const struct hook_target *t, struct buf *text, struct err *err
 	/* Cursor reads no file without its version */
 	if (r == 0 && t->agent->id == AGENT_CURSOR && !has_key(text, "version"))
 		r = add_value(t, text, "version", json_integer(1), false, err);
-	for (size_t i = 0; r == 0 && (event = agent_event_at(t->agent, i));
-	     i++) {
+	for (size_t i = 0; r == 0 && (event = event_at(t, i)); i++) {
 		auto_free char *path = mem_printf("hooks.%s", event->theirs);
 
 		r = add_value(t, text, path, entry_for(t, event), true, err);
@@ -317,7 +324,7 @@ static bool is_installed(const struct hook_target *t, const struct buf *text)
 	const struct agent_event *event;
 	bool all = hooks && (!t->prefix || (prefix && !strcmp(prefix, t->prefix)));
 
-	for (size_t i = 0; all && (event = agent_event_at(t->agent, i)); i++) {
+	for (size_t i = 0; all && (event = event_at(t, i)); i++) {
 		json_t *want = entry_for(t, event);
 		json_t *entry;
 		size_t k;

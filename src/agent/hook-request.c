@@ -11,7 +11,9 @@
 #include "base/json.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "base/mem.h"
 #include "base/path.h"
+#include "session/session.h"
 
 static const struct agent agents[] = {
 #define AGENT(id, name, tools, variable, dir, file) \
@@ -28,6 +30,7 @@ static const struct agent_event events[] = {
 static const char *const kinds[EVENT_KINDS] = {
 	[EVENT_PRE_TOOL] = "pre-tool-use",
 	[EVENT_START] = "session-start",
+	[EVENT_END] = "session-end",
 };
 
 /* Where agents keep the directory of one command */
@@ -197,7 +200,7 @@ int hook_call_parse(const struct agent *agent, const struct agent_event *event,
 		r = fail(err, -EINVAL, "stdin: must be an object: { ... }");
 	if (r == 0)
 		r = check_event(&call, err);
-	if (r == 0 && event->kind != EVENT_START)
+	if (r == 0 && event->kind == EVENT_PRE_TOOL)
 		r = find_command(&call, err);
 	if (r == 0)
 		r = find_directory(&call, cwd, err);
@@ -206,8 +209,18 @@ int hook_call_parse(const struct agent *agent, const struct agent_event *event,
 		return r;
 	}
 	call.mode = text_of(call.root, "permission_mode");
+	call.session = text_of(call.root, "session_id");
+	if (!call.session)	/* Cursor */
+		call.session = text_of(call.root, "conversation_id");
 	*ret = call;
 	return 0;
+}
+
+char *hook_session_name(const struct agent *agent, const char *id)
+{
+	auto_free char *name = id && *id ? mem_printf("%s-%s", agent->name, id) : NULL;
+
+	return name && session_check_name(name, NULL) == 0 ? take_ptr(name) : NULL;
 }
 
 void hook_call_done(struct hook_call *call)

@@ -30,7 +30,8 @@ enum agent_id {
 	AGENT_COUNT,
 };
 
-enum event_kind { EVENT_PRE_TOOL, EVENT_START, EVENT_KINDS };
+/* EVENT_END is installed with --session only: it ends the session of the agent's */
+enum event_kind { EVENT_PRE_TOOL, EVENT_START, EVENT_END, EVENT_KINDS };
 
 /**
  * struct agent - A row of agents.def
@@ -74,13 +75,14 @@ void agent_event_names(const struct agent *agent, struct buf *out);
  * @cwd:	Where the session is; absolute
  * @dir:	Where the command is to start; absolute. The caller's to free.
  * @mode:	The permission mode, or NULL
+ * @session:	The agent's own name of its session, or NULL
  * @unsandboxed: The model asks to have no sandbox
  */
 struct hook_call {
 	const struct agent *agent;
 	const struct agent_event *event;
 	json_t *root, *input;
-	const char *command, *cwd, *mode;
+	const char *command, *cwd, *mode, *session;
 	char *dir;
 	bool unsandboxed;
 };
@@ -92,6 +94,11 @@ int hook_call_parse(const struct agent *agent, const struct agent_event *event,
 		    const char *text, size_t n, const char *cwd,
 		    struct hook_call *ret, struct err *err);
 void hook_call_done(struct hook_call *call);
+
+/* The name for --session of the agent's session @id: to be freed; NULL if it has none, or
+ * one that cannot be used
+ */
+char *hook_session_name(const struct agent *agent, const char *id);
 
 /**
  * struct hook_wrapper - How a command is put into the sandbox
@@ -166,12 +173,14 @@ int hook_reply_words(const struct hook_call *call, const char *words,
  * @file:	The agent's settings
  * @program:	This very program
  * @prefix:	Claude Code: the script that runs its commands; else NULL
- * @options:	Words for `cloche run`, NULL-terminated
+ * @options:	Words for `cloche run`, NULL-terminated, maybe after --session
+ * @session:	They have --session
  */
 struct hook_target {
 	const struct agent *agent;
 	const char *file, *program, *prefix;
 	const char *const *options;
+	bool session;
 };
 
 /* The settings that hold just our hooks, as JSON to be freed */

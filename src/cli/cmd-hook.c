@@ -44,6 +44,7 @@
 #include "run/choose-tier.h"
 #include "run/decision.h"
 #include "run/options.h"
+#include "session/session.h"
 
 enum {
 	EXIT_BLOCK = 2,
@@ -93,17 +94,21 @@ static bool is_in_project(const struct hook_call *call, const char *project)
 	return realpath(call->dir, real) && !strcmp(real, project);
 }
 
+enum { SESSION_WORDS = 4 };	/* --session NAME --session-owner PID */
+
 /* Words for the line: all but the one that would let `cloche run` decide again,
- * with no sandbox as its answer
+ * with no sandbox as its answer; and before them @session, up to a NULL
  */
-static char **line_words(char **argv)
+static char **line_words(char **argv, char *const *session)
 {
 	size_t n = 0, kept = 0;
 	char **words;
 
 	while (argv[n])
 		n++;
-	words = mem_zalloc((n + 1) * sizeof(*words));
+	words = mem_zalloc((n + SESSION_WORDS + 1) * sizeof(*words));
+	while (*session && kept < SESSION_WORDS)
+		words[kept++] = *session++;
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(argv[i], "--allow-unsandboxed") != 0)
 			words[kept++] = argv[i];
@@ -189,16 +194,35 @@ static int answer_start(const struct hook_call *call,
 	return hook_reply_words(call, buf_str(&words), out, err);
 }
 
+/* The session of the agent's is over, and what ran in it. There may be none. */
+static int answer_end(const struct hook_call *call, struct buf *out, struct err *err)
+{
+	auto_free char *name = hook_session_name(call->agent, call->session);
+
+	if (name)
+		(void)session_stop(name, NULL);
+	return hook_reply_words(call, "", out, err);
+}
+
 static int answer(const struct hook_call *call, const char *here,
 		  struct call *typed, struct buf *out, struct err *err)
 {
 	bool said;
 	auto_free char *project = project_of(call, here, &said);
-	auto_free char **words = line_words(typed->given.v);
+	auto_free char *name = call_flag(typed, "session") ?
+			       hook_session_name(call->agent, call->session) : NULL;
+	/* A hook works in a child */
+	auto_free char *owner = mem_printf("%d", (int)agent_process(
+						proc_parent(getppid())));
+	char session_word[] = "--session", owner_word[] = "--session-owner";
+	char *session[] = { name ? session_word : NULL, name, owner_word, owner, NULL };
+	auto_free char **words = line_words(typed->given.v, session);
 	int r = options_add(&typed->options, OPTION_CWD, project, err);
 
 	if (r < 0)
 		return r;
+	if (call->event->kind == EVENT_END)
+		return answer_end(call, out, err);
 	if (call->event->kind == EVENT_PRE_TOOL)
 		return answer_tool(call, project, said, typed, words, out,
 				   err);
@@ -370,7 +394,8 @@ static int run_shell(struct call *call, struct err *err)
 	if (r == 0 && call->count != 2)
 		r = fail(err, -EINVAL, "hook claude shell needs one line for the shell");
 	if (r == 0)
-		r = claude_shell_run(call->args[1], &call->options, err);
+		r = claude_shell_run(call->args[1], call_flag(call, "session"),
+				     &call->options, err);
 	if (r < 0)
 		stderr_line("cloche: %s", err->msg);
 	return r < 0 ? EXIT_NOT_BUILT : r;
@@ -537,6 +562,7 @@ static bool try_prefix(const char *prefix)
 
 	if (pid == 0) {
 		(void)unsetenv("SANDBOX_RUNTIME");
+		(void)unsetenv("CLAUDE_CODE_SESSION_ID");
 		execl(prefix, prefix, line, (char *)NULL);
 		_exit(EXIT_NOT_FOUND);
 	}
@@ -607,9 +633,13 @@ int cmd_hook_status(struct call *call, struct err *err)
 int cmd_hook_settings(struct call *call, struct err *err)
 {
 	const char *scope = call_flag(call, "scope");
+	const bool session = call_flag(call, "session");
+	char session_word[] = "--session";
+	char *first[] = { session ? session_word : NULL, NULL };
+	auto_free char **words = line_words(call->given.v, first);
 	struct hook_target target = {
 		.agent = call->count ? agent_find(call->args[0]) : NULL,
-		.options = (const char *const *)call->given.v,
+		.options = (const char *const *)words, .session = session,
 	};
 	auto_free char *file = NULL, *prefix = NULL;
 	const char *done = NULL;
@@ -619,6 +649,8 @@ int cmd_hook_settings(struct call *call, struct err *err)
 	scope = scope ? scope : "user";
 	if (!target.agent)
 		return fail_hook(call, call->count ? call->args[0] : NULL, err);
+	if (options_has(&call->options, OPTION_SESSION))
+		return fail(err, -EINVAL, "--session takes no name here: each session of the agent is one");
 	target.file = file = file_for(target.agent, scope, err);
 	target.prefix = prefix = file ? prefix_for(target.agent, scope, file) : NULL;
 	target.program = self;

@@ -340,7 +340,7 @@ static int restore_environment(struct err *err)
 	extern char **environ;
 	auto_buf struct buf own = { 0 };
 	struct strings names = { 0 };
-	const pid_t agent = agent_process();
+	const pid_t agent = agent_process(getppid());
 	const int r = agent_environment(agent, &own);
 
 	if (r < 0)

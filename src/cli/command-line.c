@@ -155,7 +155,7 @@ static int parse_flag(struct call *call, char **argv, struct err *err)
 	next = flag->argument && !value && argv[1];
 	value = next ? argv[1] : value;
 	if (takes_run(call) && option_find(name, n) < OPTION_COUNT &&
-	    !is_choice(flag->argument, value))
+	    flag->argument && !is_choice(flag->argument, value))
 		return -ENOENT;	/* --write PATH, not --write project|user */
 	r = option_check(flag->name, flag->argument, value, err);
 	if (r < 0)

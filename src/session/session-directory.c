@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "base/text.h"
 #include "report/violation-store.h"
 #include "session/session-wire.h"
 #include "session/session.h"
@@ -120,6 +122,18 @@ static bool has_ended(int pidfd)
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 
 	return poll(&p, 1, 0) != 0;
+}
+
+int session_owner(const char *text, struct err *err)
+{
+	uint64_t pid;
+	int fd;
+
+	if (text_to_u64(text, INT_MAX, &pid) < 0 || !pid)
+		return fail(err, -EINVAL, "--session-owner: '%s' is not the number of a process",
+			    text);
+	fd = pidfd_open((pid_t)pid, 0);
+	return fd < 0 ? fail_errno(err, "--session-owner: process %s", text) : fd;
 }
 
 /* The pidfd is of the process that connected, whatever its number was used for since;

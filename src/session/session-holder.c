@@ -92,6 +92,7 @@ struct client {
  * struct holder - One session
  * @listener, @idle, @writable: Sources of the loop; @writable is a copy of the socket to
  *		process 1, added while something waits to be sent
+ * @owner:	A pidfd: the session ends with that process; or -1
  * @ready:	What tells the client that starts us how that went
  */
 struct holder {
@@ -105,7 +106,7 @@ struct holder {
 	uint32_t last_id;
 	uint64_t idle_ms;
 	int64_t start_ms;
-	struct loop_source listener, idle, writable;
+	struct loop_source listener, idle, writable, owner;
 	bool waits, stopping;
 	int ready;
 };
@@ -637,6 +638,29 @@ static void tell_ready(struct holder *h, int code)
 	close_fd(&h->ready);
 }
 
+static int on_owner_end(void *arg, uint32_t events)
+{
+	struct holder *h = arg;
+
+	(void)events;
+	loop_stop(h->run.loop, 0);
+	return 0;
+}
+
+static int watch_owner(struct holder *h)
+{
+	const char *text = options_get(h->run.options, OPTION_SESSION_OWNER);
+	int r;
+
+	if (!text)
+		return 0;
+	h->owner = (struct loop_source){ session_owner(text, &h->err), on_owner_end, h };
+	if (h->owner.fd < 0)
+		return h->owner.fd;
+	r = loop_add(h->run.loop, &h->owner, EPOLLIN);
+	return r < 0 ? fail(&h->err, r, "cannot wait for the end of the session's owner") : 0;
+}
+
 static int serve_clients(struct holder *h)
 {
 	struct run *run = &h->run;
@@ -651,6 +675,8 @@ static int serve_clients(struct holder *h)
 		r = h->listener.fd = session_listen(dir, h->name, &h->err);
 	if (r >= 0 && (r = loop_add(run->loop, &h->listener, EPOLLIN)) < 0)
 		fail(&h->err, r, "cannot wait for commands");
+	if (r >= 0)
+		r = watch_owner(h);
 	tell_ready(h, r < 0 ? r : 0);
 	if (r < 0)
 		return r;
@@ -707,7 +733,7 @@ static void become_holder(const struct run *client, const char *name, int ready)
 	h.ready = ready;
 	h.name = name;
 	h.idle_ms = SESSION_IDLE_MS;
-	h.listener.fd = h.idle.fd = -1;
+	h.listener.fd = h.idle.fd = h.owner.fd = -1;
 	if (idle)
 		(void)text_to_duration_ms(idle, &h.idle_ms);
 	TAILQ_INIT(&h.clients);

@@ -100,6 +100,11 @@ int session_listen(int dir, const char *name, struct err *err);
  */
 int session_peer(int fd, int *ret_pidfd);
 
+/* A pidfd of the process that --session-owner names in @text, or a negative errno with a
+ * message
+ */
+int session_owner(const char *text, struct err *err);
+
 /* session-policy.c: all of the policy that the commands of a session share, a line for each
  * rule, sorted
  */

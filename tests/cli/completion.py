@@ -126,7 +126,7 @@ def bash_completes_what_follows_a_word(t):
     equal(bash(t, "violations", "list", "--kind", "s"), ["socket", "syscall"])
     equal(bash(t, "violations", "clear", "--"), [])
     equal(bash(t, "hook", "install", "c"), ["claude", "codex", "cursor"])
-    equal(bash(t, "hook", "gemini", ""), ["before-tool", "session-start"])
+    equal(bash(t, "hook", "gemini", ""), ["before-tool", "session-start", "session-end"])
     equal(bash(t, "shim", "install", "--dir", "one"), ["one-dir"])
     check("bash" in bash(t, "shim", "install", "bas"), "a program")
     equal(bash(t, "shim", "install", "bash", "--dir"), ["--dir"])

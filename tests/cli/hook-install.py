@@ -117,6 +117,28 @@ def what_others_change_meanwhile_stays(t):
 
 
 @test
+def a_session_is_asked_for_by_install(t):
+    """Its end is an event of its own, which goes with the rest"""
+    for agent, end in (("claude", "SessionEnd"), ("gemini", "SessionEnd"),
+                       ("cursor", "sessionEnd"), ("codex", None)):
+        path = t.home + "/" + FILES[agent]
+        t.run("hook", "install", agent).ok()
+        check(end not in json.loads(t.read(path))["hooks"])
+        t.run("hook", "install", agent, "--session").ok()
+        now = t.read(path)
+        contains(now, "--session")
+        equal(end is None or end in json.loads(now)["hooks"], True, agent)
+        contains(t.run("hook", "install", agent, "--session").ok().out, "already")
+        t.run("hook", "install", agent).ok()
+        lacks(t.read(path), "--session")
+        t.run("hook", "install", agent, "--session").ok()
+        t.run("hook", "uninstall", agent).ok()
+        check(not os.path.exists(path) or "cloche" not in t.read(path), agent)
+    contains(t.run("hook", "install", "claude", "--session=web").ended(2).err,
+             "takes no value")
+
+
+@test
 def a_prefix_of_the_users_own_is_not_replaced(t):
     text = '{"env": {"A": "b", "CLAUDE_CODE_SHELL_PREFIX": "/mine"}}'
     path = t.write(t.home + "/" + SETTINGS, text)

@@ -51,6 +51,37 @@ def sandbox(t, **values):
 
 
 @test
+def all_commands_of_a_session_go_into_one_sandbox(t):
+    what = call(t, "echo hi > $HOME/made; cat /tmp/kept; echo x > /tmp/kept")
+    what["session_id"] = "11111111-2222-3333-4444-555555555555"
+
+    def line(*options, **more):
+        return specific(t, {**what, **more}, *options)["updatedInput"]["command"]
+
+    def names():
+        return [s["name"] for s in json.loads(
+            t.run("session", "list", "--json").ok().out)["sessions"]]
+    rewritten = line("--session")
+    contains(rewritten, f" --session claude-{what['session_id']} ")
+    equal(specific(t, {**what, "tool_input": {"command": rewritten}}, "--session"), {})
+    for options, more in (((), {}), (["--session"], {"session_id": "../x"}),
+                          (["--session"], {"session_id": None})):
+        lacks(line(*options, **more), "--session ")
+    # Its owner is the process that starts the hook: this one
+    contains(rewritten, f" --session-owner {os.getpid()} ")
+    t.outside("sh", "-c", rewritten)
+    contains(t.outside("sh", "-c", rewritten).out, "x")
+    equal(names(), [f"claude-{what['session_id']}"])
+    # Another's end does not end it
+    end = {"hook_event_name": "SessionEnd", "cwd": t.dir, "reason": "other"}
+    ask(t, {**end, "session_id": "other"}, "--session", event="session-end")
+    equal(len(names()), 1)
+    ask(t, {**end, "session_id": what["session_id"]}, "--session", event="session-end")
+    equal(names(), [])
+    ask(t, {**end, "session_id": what["session_id"]}, "--session", event="session-end")
+
+
+@test
 def the_command_is_rewritten_and_every_field_is_kept(t):
     what = call(t, "echo hi", extra={"a": [1, None, 2.5]})
     answer = specific(t, what)

@@ -104,6 +104,27 @@ def a_command_is_as_in_a_run_of_its_own(t):
 
 
 @test
+def devices_are_the_sandboxs_own(t):
+    """Opened on its mounts, so that modes of the host's cannot be changed; and silently"""
+    script = ("import os, re, sys; mounts = [l.split()[0] for l in open('/proc/self/mountinfo')]; "
+              "ids = [re.search(r'mnt_id:\\s*(\\d+)', open(f'/proc/self/fdinfo/{i}').read()).group(1) "
+              "for i in range(3)]; "
+              "open('out', 'a').write(f'{[i in mounts for i in ids]} {os.read(0, 1)}\\n')")
+    t.write("script.py", script)
+    with session(t) as options:
+        for name in ("null", "zero"):
+            with open(f"/dev/{name}", "r+b", buffering=0) as device:
+                equal(subprocess.run([CLOCHE, "run", *options, "--", "python3", "script.py"],
+                                     stdin=device, stdout=device, stderr=device,
+                                     cwd=t.dir, timeout=RUN_SECONDS).returncode, 0)
+        t.inside("python3", "script.py", options=options).ok()	# The control: pipes
+        equal(t.read("out").splitlines(), ["[True, True, True] b''",
+                                           "[True, True, True] b'\\x00'",
+                                           "[False, False, False] b''"])
+        equal(json.loads(t.run("violations", "list", "--json").ok().out)["violations"], [])
+
+
+@test
 def a_command_has_every_layer_of_the_first(t):
     script = ("grep -E '^(NoNewPrivs|Seccomp|Cap|Uid|Gid|Groups)' /proc/self/status; "
               "readlink /proc/self/ns/*; cat /proc/self/mountinfo")
@@ -253,6 +274,52 @@ def a_session_ends_when_it_is_idle_but_not_under_a_command(t):
             p.communicate(b"\n")
             equal(p.returncode, 0)
         wait_until(lambda: not sockets(t), "the end of the session")
+
+
+@test
+def a_session_ends_with_its_owner(t):
+    owner = subprocess.Popen(["sleep", "1000"])
+    try:
+        with session(t) as options:
+            options = [*options, "--session-owner", str(owner.pid)]
+            t.shell("sleep 1000 </dev/null >/dev/null 2>&1 &", options).ok()
+            equal(list(listed(t)), ["web"])
+            owner.kill()
+            owner.wait()
+            wait_until(lambda: not sockets(t), "the end of the session")
+            wait_until(lambda: not running(), "the end of all processes")
+            # One that has ended cannot own another
+            r = t.inside("true", options=options).ended(125)
+            contains(r.err, "--session-owner")
+            contains(t.inside("true", options=[*options[:3], "x"]).ended(125).err,
+                     "not the number of a process")
+    finally:
+        owner.kill()
+        owner.wait()
+
+
+@test
+def what_is_left_in_the_background_prints_on(t):
+    """Its output is copied by the client, which has ended: to a file of which the sandbox
+    sees nothing"""
+    hidden = t.home + "/.ssh/log"
+    t.write(hidden, "")
+    with session(t) as options:
+        with open(hidden, "a") as file:
+            equal(subprocess.run(
+                [CLOCHE, "run", *options, "--", "sh", "-c",
+                 "(until [ -e go ]; do sleep 0.1; done; echo one; echo two >&2; "
+                 "touch said; until [ -e end ]; do sleep 0.1; done; echo three) & "
+                 "echo zero"],
+                stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd=t.dir,
+                timeout=RUN_SECONDS).returncode, 0)
+        equal(t.read(hidden), "zero\n")
+        t.write("go", "")
+        wait_until(lambda: t.read(hidden) == "zero\none\ntwo\n", "more output")
+        t.write("end", "")
+        wait_until(lambda: t.read(hidden).endswith("three\n"), "the last output")
+        check(running())	# The holder; the copy has ended, or ends now
+    wait_until(lambda: not running(), "the end of the copy")
 
 
 @test

@@ -10,6 +10,8 @@ import http.server
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
 import threading
 
@@ -46,7 +48,9 @@ class Model(http.server.BaseHTTPRequestHandler):
         self.answer(json.loads(self.rfile.read(size) or b"{}"))
 
     def next(self):
-        """The next command, or None"""
+        """The next command, or None. What is a function is called in between."""
+        while self.server.commands and callable(self.server.commands[0]):
+            self.server.commands.pop(0)()
         return self.server.commands.pop(0) if self.server.commands else None
 
     def keep(self, result):
@@ -201,16 +205,16 @@ AGENTS = {"claude": (Claude, start_claude), "codex": (Codex, start_codex),
           "gemini": (Gemini, start_gemini)}
 
 
-def results(t, agent, *commands):
+def results(t, agent, *commands, options=()):
     """What came of each command, in the agent's own words"""
     if not os.path.exists(f"{BIN}/{agent}"):
         skip("needs the agents, which tests/peers/agents gets from npm")
     protocol, start = AGENTS[agent]
-    t.run("hook", "install", agent).ok()
+    t.run("hook", "install", agent, *options).ok()
     server, url = serve(protocol, commands)
     argv, env = start(t, url)
     r = t.outside(*argv, env=env, timeout=AGENT_SECONDS)
-    equal(len(server.results), len(commands), r)
+    equal(len(server.results), sum(not callable(c) for c in commands), r)
     return server.results
 
 
@@ -410,6 +414,61 @@ def its_mcp_server_runs_in_a_sandbox_of_its_own(t, agent):
                                (t.dir + "/made", t.home + "/not-made")])
     check(t.exists("made") and not os.path.exists(t.home + "/not-made"), said)
     contains(said[0], "uccessfully wrote")
+
+
+SERVER = ("python3 -c 'import http.server as h; s = h.HTTPServer((\"127.0.0.1\", 0), "
+          "h.SimpleHTTPRequestHandler); open(\"port\", \"w\").write(str(s.server_port)); "
+          "s.serve_forever()' %s & while ! [ -s port ]; do sleep 0.1; done; echo up")
+FETCH = ("python3 -c 'import urllib.request as u; print(u.build_opener(u.ProxyHandler({}))"
+         ".open(\"http://127.0.0.1:\" + open(\"port\").read() + \"/page\").read())'")
+
+
+def sessions(t):
+    return json.loads(t.run("session", "list", "--json").ok().out)["sessions"]
+
+
+@for_each
+def a_server_of_one_call_answers_the_next_and_ends_with_the_agent(t, agent):
+    # Codex closes the other end of a command's output when it has ended, and Gemini CLI
+    # waits for all that have it open
+    start = SERVER % ("" if agent == "claude" else ">log 2>&1")
+    seen = []
+    t.write("page", "from inside")
+    up, first, second = results(
+        t, agent, start, lambda: seen.extend(sessions(t)), FETCH, FETCH,
+        options=("--session",))
+    contains(up, "up")
+    contains(first, "from inside")
+    contains(second, "from inside")	# It has written to its log since, and lives
+    equal([(s["name"].split("-")[0], s["ports"], s["project"]) for s in seen],
+          [(agent, [int(t.read("port"))], t.dir)])
+    wait_until(lambda: not sessions(t), "the end of the session", AGENT_SECONDS)
+    # The control: without it each command is alone
+    os.unlink("port")
+    up, alone = results(t, agent, start, FETCH)
+    contains(up, "up")
+    lacks(alone, "from inside")
+
+
+@for_each
+def an_agent_that_is_killed_takes_its_session_along(t, agent):
+    if not os.path.exists(f"{BIN}/{agent}"):
+        skip("needs the agents, which tests/peers/agents gets from npm")
+    seen = []
+
+    def kill():
+        seen.extend(sessions(t))
+        os.killpg(process.pid, signal.SIGKILL)
+    protocol, start = AGENTS[agent]
+    t.run("hook", "install", agent, "--session").ok()
+    server, url = serve(protocol, [SERVER % ">log 2>&1", kill])
+    argv, env = start(t, url)
+    process = subprocess.Popen(argv, env={**os.environ, **env}, cwd=t.dir,
+                               start_new_session=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process.wait(AGENT_SECONDS)
+    equal(len(seen), 1)
+    wait_until(lambda: not sessions(t), "the end of the session", AGENT_SECONDS)
 
 
 def screen(term):
