@@ -74,12 +74,21 @@ export class Sandbox extends EventEmitter {
   start(command: Command, options?: RunOptions): Run;
   run(command: Command, options?: RunOptions): Promise<Result>;
   wrap(command: Command): string;
+  session(name: string): Session;
   update(policy: Policy): Promise<void>;
   close(): Promise<void>;
   readonly running: Run[];
   on(event: 'violation', listener: (violation: Violation, run: Run) => void): this;
   on(event: 'ask', listener: (question: Question, run: Run) => void): this;
   on(event: 'message', listener: (line: string, run: Run) => void): this;
+}
+
+/** Commands that share a living sandbox; it ends by stop() or with this process */
+export class Session extends Sandbox {
+  private constructor();
+  readonly name: string;
+  stop(): Promise<void>;
+  publish(port: number): void;
 }
 
 /** False where the package only loads: another system, the first WSL, another processor */

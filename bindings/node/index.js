@@ -33,6 +33,8 @@ function pairs(options) {
   return found;
 }
 
+const more = Symbol('options, as pairs');
+
 /**
  * A policy, and the commands that run under it.
  *
@@ -50,7 +52,7 @@ class Sandbox extends EventEmitter {
     super();
     const { program: given, ...rest } = { __proto__: null, ...options };
     this.#policy = text(policy);
-    this.#options = pairs(rest);
+    this.#options = [...(rest[more] ?? []), ...pairs(rest)];
     this.#program = given ?? program;
     this.wrap(['true']);   // Wrong options are said at once
   }
@@ -91,6 +93,11 @@ class Sandbox extends EventEmitter {
     return called(() => native.wrap(box, argv));
   }
 
+  /** A sandbox with this policy, as it is now, that commands share: see Session */
+  session(name) {
+    return new Session(this.#policy, this.#options, this.#program, name);
+  }
+
   /**
    * From now on this policy decides, also for the commands that run. Rejects,
    * and changes nothing, if it has a mistake; the runs are asked first, and so
@@ -123,5 +130,33 @@ class Sandbox extends EventEmitter {
   }
 }
 
-module.exports = { Sandbox, Run, ClocheError, ...settings,
+/**
+ * A living sandbox: a server that one command leaves in the background answers the next.
+ * It ends by stop(), with this process, or when idle (cloche-session(1)). Refusals are in
+ * getViolations(), not events; hosts are not asked about.
+ */
+class Session extends Sandbox {
+  #name;
+
+  constructor(policy, options, given, name) {
+    super(policy, { program: given, session: name, sessionOwner: process.pid, [more]: options });
+    this.#name = String(name);
+  }
+
+  get name() { return this.#name; }
+
+  /** End everything in it; nothing if it does not live */
+  async stop() {
+    await this.close();
+    const { sessions } = JSON.parse(settings.ask(['session', 'list', '--json']));
+    if (sessions.some((one) => one.name === this.#name))
+      settings.ask(['session', 'stop', this.#name]);
+  }
+
+  /** Make a port of a server in it reachable on the host's localhost */
+  publish(port) { settings.ask(['session', 'publish', this.#name, String(port)]); }
+}
+
+const { ask, ...verbs } = settings;
+module.exports = { Sandbox, Session, Run, ClocheError, ...verbs,
   version: failure ? undefined : native.version };

@@ -106,6 +106,6 @@ function convertToSandboxRuntimeConfig(settings, options) {
   };
 }
 
-module.exports = { isSupportedPlatform, getMode, setMode, getExcludedCommands,
+module.exports = { ask, isSupportedPlatform, getMode, setMode, getExcludedCommands,
   addToExcludedCommands, getViolations, removeSandboxViolationTags, secrets,
   convertToSandboxRuntimeConfig };

@@ -51,6 +51,27 @@ test('status, output, input, directory and environment', async () => {
   assert.strictEqual(r.status, 127);
 });
 
+test('commands of a session share a sandbox', async () => {
+  const dir = fresh();
+  const session = new Sandbox(null, { write: dir }).session('node-test');
+  const look = `kill -0 $(cat ${dir}/pid) && cat /tmp/x`;
+  try {
+    let r = await session.run(`sleep 1000 </dev/null >/dev/null 2>&1 & echo $! >${dir}/pid; echo x >/tmp/x`,
+      { cwd: dir });
+    assert.strictEqual(r.status, 0);
+    r = await session.run(look, { cwd: dir });
+    assert.deepStrictEqual([r.status, r.stdout], [0, 'x\n']);
+    // The control: a run of its own
+    r = await new Sandbox(null, { write: dir }).run(look, { cwd: dir });
+    assert.notStrictEqual(r.status, 0);
+    await assert.rejects(new Sandbox().session('node-test').run('true', { cwd: dir }),
+      /another policy/);
+  } finally {
+    await session.stop();
+  }
+  await session.stop();
+});
+
 test('a refusal is an event, and is in the result', async () => {
   const dir = fresh();
   const box = new Sandbox();

@@ -49,6 +49,21 @@ class Runs(unittest.TestCase):
         big = b"x" * 3000000
         self.assertEqual(box.run("cat", input=big, text=False).stdout, big)
 
+    def test_commands_of_a_session_share_a_sandbox(self):
+        place = fresh()
+        with Sandbox(write=place).session("python-test") as box:
+            start = f"sleep 1000 </dev/null >/dev/null 2>&1 & echo $! >{place}/pid; echo x >/tmp/x"
+            self.assertEqual(box.run(start, cwd=place).status, 0)
+            look = f"kill -0 $(cat {place}/pid) && cat /tmp/x"
+            self.assertEqual(box.run(look, cwd=place).stdout, "x\n")
+            # The control: a run of its own
+            self.assertNotEqual(Sandbox(write=place).run(look, cwd=place).status, 0)
+            with self.assertRaisesRegex(ClocheError, "another policy"):
+                Sandbox().session("python-test").run("true", cwd=place)
+        self.assertNotEqual(box.run(look, cwd=place).status, 0)	# Another one by now
+        box.stop()
+        box.stop()
+
     def test_much_input_takes_no_longer_than_it_must(self):
         """Linear: what is left was copied with every write"""
         def seconds(megabytes):

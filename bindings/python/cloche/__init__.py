@@ -9,13 +9,14 @@
 
 from ._native import ClocheError, version
 from ._run import Question, Result, Run
-from ._sandbox import Sandbox
+from ._sandbox import Sandbox, Session
 from ._settings import (add_to_excluded_commands, convert_to_runtime_config,
                         delete_secret, get_excluded_commands, get_mode,
                         get_violations, is_supported_platform, list_secrets,
                         remove_violation_tags, set_mode, set_secret)
 
-__all__ = ["ClocheError", "Question", "Result", "Run", "Sandbox", "version",
+__all__ = ["ClocheError", "Question", "Result", "Run", "Sandbox",
+           "Session", "version",
            "add_to_excluded_commands", "convert_to_runtime_config",
            "delete_secret", "get_excluded_commands", "get_mode", "get_violations",
            "is_supported_platform", "list_secrets", "remove_violation_tags",

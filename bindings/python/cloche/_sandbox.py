@@ -11,6 +11,7 @@ import weakref
 
 from . import _native as native
 from ._run import Run
+from ._settings import ask
 
 
 def _value(name, value):
@@ -141,6 +142,10 @@ class Sandbox:
         finally:
             native.sandbox_free(box)
 
+    def session(self, name):
+        """A sandbox with this policy, as it is now, that commands share: see Session"""
+        return Session(self, name)
+
     def update(self, policy):
         """From now on @policy decides, also for the commands that run
 
@@ -163,6 +168,34 @@ class Sandbox:
 
     def __exit__(self, *_):
         self.close()
+
+
+class Session(Sandbox):
+    """A living sandbox: a server that one command leaves in the background answers the
+    next. It ends by stop(), with this process, or when idle (cloche-session(1)).
+
+    Refusals are in get_violations(), not in a Result; hosts are not asked about.
+    """
+
+    def __init__(self, box, name):
+        self.name = name
+        super().__init__(box._policy, program=box._program, on_message=box.on_message,
+                         session=name, session_owner=os.getpid())
+        self._options = box._options + self._options
+
+    def stop(self):
+        """End everything in it; nothing if it does not live"""
+        self.close()
+        if any(one["name"] == self.name for one in
+               json.loads(ask("session", "list", "--json"))["sessions"]):
+            ask("session", "stop", self.name)
+
+    def publish(self, port):
+        """Make a port of a server in it reachable on the host's localhost"""
+        ask("session", "publish", self.name, str(port))
+
+    def __exit__(self, *_):
+        self.stop()
 
 
 class _Ending:

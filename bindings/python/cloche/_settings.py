@@ -18,7 +18,7 @@ from . import _native as native
 _TAGS = re.compile(r"\n?<sandbox_violations>.*?</sandbox_violations>\n?", re.S)
 
 
-def _ask(*words, cwd=None, given=""):
+def ask(*words, cwd=None, given=""):
     program = native.PROGRAM or shutil.which("cloche")
     if not program:
         raise native.ClocheError(errno.ENOENT, "the program cloche was not found")
@@ -43,28 +43,28 @@ def is_supported_platform():
 
 def get_mode(cwd=None):
     """"disabled", "regular" or "auto-allow": what agents' hooks go by"""
-    return json.loads(_ask("policy", "mode", "--json", cwd=cwd))["mode"]
+    return json.loads(ask("policy", "mode", "--json", cwd=cwd))["mode"]
 
 
 def set_mode(mode, scope=None, cwd=None):
     """Likewise, written into cloche's own file, or that of @scope"""
-    _ask("policy", "mode", *_flag("scope", scope), "--", mode, cwd=cwd)
+    ask("policy", "mode", *_flag("scope", scope), "--", mode, cwd=cwd)
 
 
 def get_excluded_commands(cwd=None):
     """Patterns of commands that agents may run without the sandbox"""
-    settings = json.loads(_ask("policy", "show", "--json", cwd=cwd))["settings"]
+    settings = json.loads(ask("policy", "show", "--json", cwd=cwd))["settings"]
     return [entry["value"] for entry in settings["excludedCommands"]["entries"]]
 
 
 def add_to_excluded_commands(pattern, cwd=None):
     """One more, for all projects of the user"""
-    _ask("policy", "exclude", "--", pattern, cwd=cwd)
+    ask("policy", "exclude", "--", pattern, cwd=cwd)
 
 
 def get_violations(run=None, since=None, kind=None):
     """Records of what was refused on this machine, oldest first"""
-    return json.loads(_ask("violations", "list", "--json", *_flag("run", run),
+    return json.loads(ask("violations", "list", "--json", *_flag("run", run),
                            *_flag("since", since), *_flag("kind", kind)))["violations"]
 
 
@@ -75,17 +75,17 @@ def remove_violation_tags(text):
 
 def list_secrets():
     """Names only: a value is for cloche to put into requests (secret=...)"""
-    return _ask("secret", "list").split("\n")[:-1]
+    return ask("secret", "list").split("\n")[:-1]
 
 
 def set_secret(name, value):
     """Store a value"""
-    _ask("secret", "set", "--", name, given=value)
+    ask("secret", "set", "--", name, given=value)
 
 
 def delete_secret(name):
     """Remove it"""
-    _ask("secret", "delete", "--", name)
+    ask("secret", "delete", "--", name)
 
 
 def _rules(permissions, name, tool):
