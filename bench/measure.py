@@ -212,6 +212,35 @@ def start_up():
     print()
 
 
+def joins():
+    """A command in a living session, beside one that builds its sandbox"""
+    cwd = project("joins")
+    run = [CLOCHE, "run", "--session", "bench", "--"]
+    variants = {
+        "true": (ROUNDS, ["true"]),
+        "bash -c true": (ROUNDS, ["bash", "-c", "true"]),
+        "joined true": (ROUNDS, [*run, "true"]),
+        "joined bash": (ROUNDS, [*run, "bash", "-c", "true"]),
+        "cloche --version": (ROUNDS, [CLOCHE, "--version"]),
+        "cloche true": (ROUNDS, [CLOCHE, "run", "--", "true"]),
+    }
+    subprocess.run([*run, "true"], cwd=cwd, check=True)
+    try:
+        times = measure(variants, cwd)
+    finally:
+        subprocess.run([CLOCHE, "session", "stop", "bench"], check=True)
+    print("## A command in a living session\n")
+    table(times, ["true", "bash -c true"])
+    m = {name: median(values) for name, values in times.items()}
+    goal("joined true / plain true", m["joined true"] / m["true"], 2.5)
+    goal("joined bash / plain bash", m["joined bash"] / m["bash -c true"], 2)
+    # Our own program, then the command, one after the other
+    floor("joined true / plain true", (m["cloche --version"] + m["true"]) / m["true"])
+    floor("joined bash / plain bash",
+          (m["cloche --version"] + m["bash -c true"]) / m["bash -c true"])
+    print()
+
+
 # What a home has of the things that profile home gives back
 LIVED_IN = (".config/gh/hosts.yml", ".local/share/uv/x", ".local/share/keyrings/x",
             ".cache/pip/x", ".cache/uv/x", ".npm/_cacache/x",
@@ -378,6 +407,7 @@ def main():
         os.makedirs(os.path.join(os.environ["HOME"], name), exist_ok=True)
     realistic()
     start_up()
+    joins()
     homes()
     rules()
     large_tree()
