@@ -14,6 +14,9 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "cli/command-line.h"
+#include "report/run-record.h"
+#include "report/violation-store.h"
+#include "report/violation.h"
 #include "session/session.h"
 
 static int64_t number(const json_t *of, const char *key)
@@ -83,6 +86,39 @@ static void print_session(const json_t *s)
 		buf_addc(&line, '\n');
 	}
 	fputs(buf_str(&line), stdout);
+}
+
+struct find_runs {
+	const char *name;
+	json_t *runs;
+};
+
+static int find_run(void *arg, const struct run_record *run)
+{
+	const struct find_runs *f = arg;
+
+	if (run->session && !strcmp(run->session, f->name))
+		json_object_set_new_nocheck(f->runs, run->run, json_true());
+	return 0;
+}
+
+json_t *session_runs(struct violation_store *store, const char *name, struct err *err)
+{
+	struct find_runs find = { name, json_object() };
+
+	if (store && violation_store_each_run(store, find_run, &find, err) < 0) {
+		json_decref(find.runs);
+		return NULL;
+	}
+	return find.runs;
+}
+
+bool session_has(const json_t *runs, const char *name, const struct violation *v)
+{
+	const char *command = v->command ? v->command : "";
+
+	return (v->run && json_object_get(runs, v->run)) ||
+	       (!strncmp(command, "session ", 8) && !strcmp(command + 8, name));
 }
 
 int cmd_session_list(struct call *call, struct err *err)

@@ -30,9 +30,11 @@
  * @run:	Only this run, or NULL
  * @since_ms:	Only later ones
  * @kind:	Only those of this word or name; or NULL
+ * @session:	Only those of its commands, which are @runs; or NULL
  */
 struct query {
-	const char *run, *kind;
+	const char *run, *kind, *session;
+	json_t *runs;
 	int64_t since_ms;
 	bool json;
 };
@@ -102,6 +104,7 @@ static int read_query(const struct call *call, struct query *q, struct err *err)
 
 	*q = (struct query){
 		.run = call_flag(call, "run"), .json = call_flag(call, "json"),
+		.session = call_flag(call, "session"),
 	};
 	if (since && text_to_duration_ms(since, &ms) < 0)
 		return fail(err, -EINVAL, "--since: '%s' is not a time like 30m, 1h or 2d",
@@ -115,6 +118,7 @@ static bool is_wanted(const struct query *q, const struct violation *v)
 {
 	return (!q->run || (v->run && !strcmp(v->run, q->run))) &&
 	       v->time_ms >= q->since_ms &&
+	       (!q->session || session_has(q->runs, q->session, v)) &&
 	       (!q->kind || is_kind(v->kind, q->kind));
 }
 
@@ -241,6 +245,8 @@ int cmd_violations_list(struct call *call, struct err *err)
 		r = open_store(false, &store, err);
 	records.index = json_object();
 	records.ends = json_object();
+	if (r == 0 && q.session && !(q.runs = session_runs(store, q.session, err)))
+		r = err->code;
 	if (r == 0 && store)
 		r = violation_store_each(store, collect_record, &records, err);
 	if (r == 0 && store && records.len && !q.json)
@@ -252,6 +258,7 @@ int cmd_violations_list(struct call *call, struct err *err)
 	free(records.v);
 	json_decref(records.index);
 	json_decref(records.ends);
+	json_decref(q.runs);
 	violation_store_free(store);
 	return r;
 }

@@ -19,6 +19,8 @@ struct call;
 struct err;
 struct origin;
 struct policy;
+struct violation;
+struct violation_store;
 
 /* Returns an exit status, or a negative errno with a message: main() prints that
  * and exits with 125 (run, as) or 2.
@@ -125,6 +127,13 @@ int call_expect(const struct call *call, int fewest, int most, struct err *err);
 
 /* Print @value, which is taken over; @format is jansson's */
 void print_json(json_t *value, size_t format);
+
+/* The ids of the runs of session @name, as the keys of an object; the caller's. NULL with a
+ * message if records cannot be read.
+ */
+json_t *session_runs(struct violation_store *store, const char *name, struct err *err);
+/* True if @v is of one of @runs, or of what a command left in the background of it */
+bool session_has(const json_t *runs, const char *name, const struct violation *v);
 
 /* {"scope": ..., "file": ..., "line": ..., "key": ..., "reason": ...} */
 json_t *policy_origin_json(const struct origin *origin);

@@ -100,7 +100,7 @@ def bash_completes_verbs_and_their_words(t):
     equal(bash(t, "violations", ""),
           ["list", "follow", "strip", "clear", "restore"])
     equal(bash(t, "violations", "list", "--"),
-          ["--run", "--since", "--kind", "--json"])
+          ["--run", "--since", "--kind", "--json", "--session"])
     check("set" in bash(t, "secret", "s"))
     equal(bash(t, "doctor", "--j"), ["--json"])
 
@@ -145,6 +145,20 @@ def words_of(t):
         if verb != "secret":	# A program of its own
             out = t.run("help", verb).ok().out
             yield verb, out, re.findall(r"^  ([a-z]\S*)(.*)\n      \S", out, re.M)
+
+
+@test
+def names_of_living_sessions_are_offered(t):
+    script(t, "bash")
+    os.environ["PATH"] = os.path.dirname(CLOCHE) + ":" + os.environ["PATH"]
+    equal(bash(t, "session", "stop", ""), [])
+    try:
+        t.inside("true", options=["--session", "web"]).ok()
+        for words in (["session", "stop"], ["session", "publish"], ["run", "--session"],
+                      ["report", "--session"], ["violations", "list", "--session"]):
+            equal(bash(t, *words, "w"), ["web"], words)
+    finally:
+        t.run("session", "stop", "web")
 
 
 @test
