@@ -89,16 +89,52 @@ def nothing_of_one_command_is_left_for_the_next(t):
         stop(t)
 
 
+FORGE = """
+import os, signal, sys
+victim = int(sys.argv[1])
+os.getpgid(victim)		# It is there
+if not os.fork():
+    # An orphan, whose end process 1 sees as it sees the victim's
+    if not os.fork():
+        while os.getppid() != 1:
+            pass
+        os._exit(0)
+    os._exit(0)
+os.wait()
+for sig in (signal.SIGCHLD, signal.SIGCONT):
+    try:
+        os.kill(1, sig)		# Wakes process 1: what it reads is the kernel's
+    except PermissionError:
+        pass
+for path in ("/proc/1/mem", "/proc/1/fd/3"):
+    try:
+        os.open(path, os.O_RDONLY)
+        print("opened", path)
+    except OSError:
+        pass
+os.close(os.open("/proc/self/mem", os.O_RDONLY))	# The control
+print("done")
+"""
+
+
 @test
 def an_exit_status_is_not_for_others_to_choose(t):
+    t.write("forge.py", FORGE)
     try:
-        with t.start("run", *OPTIONS, "--", "sh", "-c", "echo ready; read x; exit 7") as p:
-            equal(p.stdout.readline(), b"ready\n")
-            # All that another command has: it can end it, which is reported as that
-            t.shell("for fd in 3 4 5 6 7 8 9; do echo x >&$fd; done 2>/dev/null; true",
-                    OPTIONS).ok()
+        with t.start("run", *OPTIONS, "--", "sh", "-c", "echo $$; read x; exit 7") as p:
+            pid = p.stdout.readline().decode().strip()
+            for _ in range(3):
+                r = t.inside("python3", "forge.py", pid, options=OPTIONS).ok()
+                equal(r.out, "done\n")
+            t.run("session", "list").ok()
+            equal(p.poll(), None)	# None of the ends was taken for its
             p.communicate(b"\n")
             equal(p.returncode, 7)
+        # The control: all that another has is a signal, which is reported as that
+        with t.start("run", *OPTIONS, "--", "sh", "-c", "echo $$; read x; exit 7") as p:
+            pid = p.stdout.readline().decode().strip()
+            t.inside("sh", "-c", f"kill -USR1 {pid}", options=OPTIONS).ok()
+            equal(p.wait(RUN_SECONDS), 128 + 10)
     finally:
         stop(t)
 

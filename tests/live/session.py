@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
@@ -260,7 +261,9 @@ def processes_are_limited_for_the_session_which_can_still_be_stopped(t):
         t.shell("python3 bomb.py >/dev/null 2>&1", options).ok()
         check(t.exists("full"))
         check(listed(t)["web"]["processes"] > 20)
+        began = time.monotonic()
         t.run("session", "stop", "web").ok()
+        note(f"stopped in {time.monotonic() - began:.2f} s")
     equal(listed(t), {})
 
 
@@ -322,7 +325,7 @@ def what_is_left_in_the_background_prints_on(t):
     wait_until(lambda: not running(), "the end of the copy")
 
 
-@test
+@test(timeout=long(240, 3600))
 def many_join_at_once_and_in_a_row_without_growth(t):
     with session(t) as options:
         started = [t.start("run", *options, "--", "sh", "-c", f"exit {i % 100}",
@@ -341,6 +344,7 @@ def many_join_at_once_and_in_a_row_without_growth(t):
         for _ in range(long(200, 10000)):
             t.inside("true", options=options).ok()
         later_fds, later_rss = use()
+        note(f"descriptors {fds}, then {later_fds}; memory {rss} kB, then {later_rss}")
         # A connection that has just ended may still be counted
         check(later_fds < fds + 10, fds, later_fds)
         # A sanitizer keeps what was freed
@@ -353,7 +357,7 @@ def _status(pid):
         return file.read()
 
 
-@test
+@test(timeout=long(240, 3600))
 def a_holder_that_is_killed_leaves_nothing(t):
     generator = random.Random(7)
     for i in range(long(20, 200)):
@@ -404,6 +408,30 @@ def every_command_has_a_record_that_names_the_session(t):
     equal([(r["session"], r["status"], sum(r["refused"].values())) for r in runs],
           [("web", 2, 1), ("web", 3, 0)])
     equal({r["run"] for r in records if "kind" in r}, {runs[0]["run"]})
+
+
+@test
+def refusals_are_listed_by_session(t):
+    def refused(*options):
+        listed = t.run("violations", "list", "--json", *options).ok().out
+        return sorted(os.path.basename(v["target"]) for v in json.loads(listed)["violations"])
+    with session(t) as options, session(t, "other") as more:
+        t.shell(f"echo x > {t.away}/a", options)
+        t.shell(f"(until [ -e go ]; do sleep 0.1; done; echo x > {t.away}/b; touch gone) "
+                "</dev/null >/dev/null 2>&1 &", options).ok()
+        t.shell(f"echo x > {t.away}/c", more)
+        t.shell(f"echo x > {t.away}/d")
+        t.write("go", "")
+        wait_until(lambda: t.exists("gone"), "a refusal in the background")
+    equal(refused(), ["a", "b", "c", "d"])
+    equal(refused("--session", "web"), ["a", "b"])
+    equal(refused("--session", "other"), ["c"])
+    equal(refused("--session", "none"), [])
+    page = t.run("report", "--session", "web").ok().out
+    contains(page, f"{t.away}/b")
+    lacks(page, f"{t.away}/c")
+    lacks(page, f"{t.away}/d")
+    contains(t.run("report", "--session", "none").ended(2).err, "none")
 
 
 @test
