@@ -657,8 +657,10 @@ static int fill_decision(struct decision *s, char *const *argv, struct err *err)
 	    (r = start_secrets(s, &request, err)) < 0 ||
 	    (r = profile_home_check(s->policy, err)) < 0)
 		return r;
-	s->walked = open_walk(s->policy);
-	if ((r = view_build_with(s->policy, s->walked, &s->view, err)) < 0 ||
+	s->walked = options->joins ? NULL : open_walk(s->policy);
+	r = options->joins ? view_build_unwalked(s->policy, &s->view, err) :
+			     view_build_with(s->policy, s->walked, &s->view, err);
+	if (r < 0 ||
 	    (r = collect_secrets(s, &request, err)) < 0)
 		return r;
 	note_settings(s->view, s->report, options->as_srt);

@@ -49,13 +49,15 @@ struct option_value {
  * struct options - All that were given, in order; zero-initialise
  * @env:	The command's environment, the caller's; NULL: this process's
  * @reads_no_secrets: Only explain what would be done
+ * @joins:	The command joins a living session: its sandbox is built, so the project is
+ *		not searched for protected names. run_start() clears it.
  * @as_srt:	The settings file must be what srt takes (policy/srt-settings.h)
  */
 struct options {
 	struct option_value *v;
 	size_t len, cap;
 	char *const *env;
-	bool as_srt, reads_no_secrets;
+	bool as_srt, reads_no_secrets, joins;
 };
 
 const struct option_row *option_row(enum option_id id);

@@ -90,6 +90,7 @@ int run_start(struct run *run)
 	int r;
 
 	run_reset(run);
+	run->options->joins = false;	/* A sandbox is built from a whole view */
 	do {
 		if ((r = run_decide(run)) == 0 &&
 		    (r = run_prepare(run)) == 0)

@@ -49,6 +49,7 @@ enum { LOOP_OVER, LOOP_AGAIN };	/* Values of loop_stop() */
 /**
  * struct joined - One command
  * @messages:	The connection to the holder
+ * @early:	The same, made before the decision; -1 if the session did not live
  * @started:	The command runs, or has run
  * @answered:	The holder has sent something: the command is not sent again
  */
@@ -56,6 +57,7 @@ struct joined {
 	struct run *run;
 	const char *name;
 	struct loop_source messages;
+	int early;
 	bool started, answered;
 };
 
@@ -198,6 +200,8 @@ static int reach(struct joined *j)
 	auto_close int dir = session_directory(err);
 	int lock, fd, r;
 
+	if (j->early >= 0)
+		return take_fd(&j->early);
 	if (dir < 0)
 		return dir;
 	fd = session_connect(dir, j->name, err);
@@ -447,22 +451,59 @@ static int run_joined(struct joined *j)
 	return r;
 }
 
+/* A file goes in as the view says of its path, and may be one of the protected names */
+static bool has_shown_file(const struct view *view)
+{
+	struct stat st;
+
+	for (int i = 0; i < 3; i++) {
+		auto_free char *path = fstat(i, &st) < 0 || !S_ISREG(st.st_mode) ? NULL :
+				       fs_link("/proc/self/fd/%d", i);
+
+		if (path && view_verdict(view, VIEW_READ, path).allowed)
+			return true;
+	}
+	return false;
+}
+
+/* Where the session lives, the client decides what the policy is, not what is built from
+ * it: then the project is not searched for protected names
+ */
+static int decide(struct joined *j)
+{
+	struct run *run = j->run;
+	struct err err = { 0 };
+	auto_close int dir = session_directory(&err);
+	int r;
+
+	command_stdio_reserve();
+	j->early = dir < 0 ? -1 : session_connect(dir, j->name, &err);
+	run->options->joins = j->early >= 0;
+	r = run_decide(run);
+	if (r == 0 && run->options->joins && has_shown_file(run->decision.view)) {
+		run->options->joins = false;
+		r = run_decide(run);
+	}
+	return r;
+}
+
 int session_run(struct run *run)
 {
-	struct joined j = { .run = run, .messages.fd = -1,
+	struct joined j = { .run = run, .messages.fd = -1, .early = -1,
 			    .name = options_get(run->options, OPTION_SESSION) };
 	int r = session_check_name(j.name, run->err);
 
 	run_reset(run);
 	if (r < 0 || (r = check_options(run->options, NULL, run->err)) < 0)
 		return r;
-	r = run_decide(run);
+	r = decide(&j);
 	if (r == 0)
 		r = check_options(run->options, run->decision.plan, run->err);
 	if (r == 0)
 		r = run_joined(&j);
 	else
 		run_release(run);
+	close_fd(&j.early);
 	run_store_recovered(run);
 	return run->unsandboxed ? run_unsandboxed(run) : r;
 }

@@ -610,7 +610,7 @@ int view_build(struct policy *policy, struct view **ret, struct err *err)
 	return view_build_with(policy, NULL, ret, err);
 }
 
-static int build(struct policy *policy, struct walk_cache *cache, bool after,
+static int build(struct policy *policy, struct walk_cache *cache, bool walks, bool after,
 		 const time_t *since, struct view **ret, struct err *err)
 {
 	auto_view struct view *view = mem_zalloc(sizeof(*view));
@@ -636,9 +636,10 @@ static int build(struct policy *policy, struct walk_cache *cache, bool after,
 	show_home(view);
 	view_sort(view);
 	hide_copies(view);
-	r = walk_roots(view, err);
+	if (walks)
+		r = walk_roots(view, err);
 	/* Aliases are of what is hidden, and a view after a run shows what was planted */
-	if (r == 0 && !after)
+	if (r == 0 && walks && !after)
 		r = mount_alias_hide(view, err);
 	if (r < 0)
 		return r;
@@ -656,12 +657,17 @@ static int build(struct policy *policy, struct walk_cache *cache, bool after,
 int view_build_with(struct policy *policy, struct walk_cache *cache,
 		    struct view **ret, struct err *err)
 {
-	return build(policy, cache, false, NULL, ret, err);
+	return build(policy, cache, true, false, NULL, ret, err);
+}
+
+int view_build_unwalked(struct policy *policy, struct view **ret, struct err *err)
+{
+	return build(policy, NULL, false, false, NULL, ret, err);
 }
 
 int view_build_after(struct policy *policy, struct walk_cache *cache,
 		     const time_t *since, struct view **ret, struct err *err)
 {
-	return build(policy, cache, true, since, ret, err);
+	return build(policy, cache, true, true, since, ret, err);
 }
 

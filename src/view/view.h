@@ -149,6 +149,8 @@ int view_build(struct policy *policy, struct view **ret, struct err *err);
  */
 int view_build_after(struct policy *policy, struct walk_cache *cache,
 		     const time_t *since, struct view **ret, struct err *err);
+/* Without the protected names that exist: no sandbox may be built from it */
+int view_build_unwalked(struct policy *policy, struct view **ret, struct err *err);
 /* With help from a @cache (view/walk-cache.h), which may be NULL */
 int view_build_with(struct policy *policy, struct walk_cache *cache,
 		    struct view **ret, struct err *err);

@@ -89,6 +89,22 @@ def nothing_of_one_command_is_left_for_the_next(t):
         stop(t)
 
 
+@test
+def a_protected_file_as_output_cannot_be_cut(t):
+    """Its name is found only by a search of the project, which a join leaves out elsewhere"""
+    t.outside(need("git"), "init", "-q", "sub/other").ok()
+    cut = "import os; os.ftruncate(1, 0)"
+    try:
+        t.inside("true", options=OPTIONS).ok()
+        for name, kept in (("sub/other/.git/config", True), ("sub/plain", False)):
+            t.write(name, "[a]\n")
+            with open(f"{t.dir}/{name}", "a") as file:
+                t.outside(CLOCHE, "run", *OPTIONS, "--", "python3", "-c", cut, stdout=file)
+            equal(t.read(name) == "[a]\n", kept, name)
+    finally:
+        stop(t)
+
+
 FORGE = """
 import os, signal, sys
 victim = int(sys.argv[1])
