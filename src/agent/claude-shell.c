@@ -45,7 +45,6 @@
 #include "run/options.h"
 #include "run/output.h"
 #include "run/run.h"
-#include "session/session.h"
 #include "shell/parse.h"
 
 enum {
@@ -277,7 +276,8 @@ static int is_outside(const struct claude_line *line, const char *project,
 }
 
 static int run_inside(const struct claude_line *parsed, const char *line,
-		      const char *project, struct options *options, struct err *err)
+		      const char *project, int (*join)(struct run *run),
+		      struct options *options, struct err *err)
 {
 	static struct run one;
 	static char *no_args[] = { NULL };
@@ -297,7 +297,7 @@ static int run_inside(const struct claude_line *parsed, const char *line,
 		return r;
 	one = (struct run){ .options = options, .output = &output_stderr,
 			    .argv = no_args, .err = err };
-	r = options_has(options, OPTION_SESSION) ? session_run(&one) : run(&one);
+	r = options_has(options, OPTION_SESSION) ? join(&one) : run(&one);
 	remove_empty(parsed->cwd_file);
 	return r;
 }
@@ -319,8 +319,8 @@ static int add_session(pid_t owner, struct options *options, struct err *err)
 	return r < 0 ? r : options_add(options, OPTION_SESSION_OWNER, pid, err);
 }
 
-int claude_shell_run(const char *line, bool session, struct options *options,
-		     struct err *err)
+int claude_shell_run(const char *line, int (*join)(struct run *run),
+		     struct options *options, struct err *err)
 {
 	const pid_t owner = agent_process(getppid());
 	struct claude_line parsed;
@@ -339,10 +339,10 @@ int claude_shell_run(const char *line, bool session, struct options *options,
 		r = options_add(options, OPTION_CWD, project, err);
 	if (r == 0 && (r = is_outside(&parsed, project, options, err)) > 0)
 		r = run_outside(&parsed, line, err);
-	if (r == 0 && session)
+	if (r == 0 && join)
 		r = add_session(owner, options, err);
 	if (r == 0)
-		r = run_inside(&parsed, line, project, options, err);
+		r = run_inside(&parsed, line, project, join, options, err);
 	claude_line_done(&parsed);
 	return r;
 }

@@ -16,6 +16,7 @@ struct buf;
 struct call;
 struct err;
 struct options;
+struct run;
 
 /**
  * struct claude_line - What Claude Code hands to its prefix
@@ -33,12 +34,12 @@ struct claude_line {
 void claude_line_parse(const char *line, struct claude_line *ret);
 void claude_line_done(struct claude_line *line);
 
-/* Run @line in the sandbox, with @options, as the settings of the project say; with
- * @session in the one of all commands of the agent's session. Returns the exit status,
- * or a negative errno with a message: nothing ran.
+/* Run @line in the sandbox, with @options, as the settings of the project say; with @join,
+ * which is session_run(), in that of the agent's session. Returns the exit status, or a
+ * negative errno with a message: nothing ran.
  */
-int claude_shell_run(const char *line, bool session, struct options *options,
-		     struct err *err);
+int claude_shell_run(const char *line, int (*join)(struct run *run),
+		     struct options *options, struct err *err);
 
 /* The agent that has started @pid, by shells or without: itself, or a parent of it */
 pid_t agent_process(pid_t pid);

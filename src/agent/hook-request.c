@@ -13,7 +13,8 @@
 #include "base/text.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "session/session.h"
+
+enum { SESSION_ID_MAX = 48 };	/* A UUID; with the name of an agent, what a session may have */
 
 static const struct agent agents[] = {
 #define AGENT(id, name, tools, variable, dir, file) \
@@ -218,9 +219,12 @@ int hook_call_parse(const struct agent *agent, const struct agent_event *event,
 
 char *hook_session_name(const struct agent *agent, const char *id)
 {
-	auto_free char *name = id && *id ? mem_printf("%s-%s", agent->name, id) : NULL;
+	static const char letters[] = "0123456789-_"
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+	const size_t n = id ? strlen(id) : 0;
 
-	return name && session_check_name(name, NULL) == 0 ? take_ptr(name) : NULL;
+	return n && n <= SESSION_ID_MAX && strspn(id, letters) == n ?
+	       mem_printf("%s-%s", agent->name, id) : NULL;
 }
 
 void hook_call_done(struct hook_call *call)

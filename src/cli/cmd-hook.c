@@ -394,8 +394,8 @@ static int run_shell(struct call *call, struct err *err)
 	if (r == 0 && call->count != 2)
 		r = fail(err, -EINVAL, "hook claude shell needs one line for the shell");
 	if (r == 0)
-		r = claude_shell_run(call->args[1], call_flag(call, "session"),
-				     &call->options, err);
+		r = claude_shell_run(call->args[1], call_flag(call, "session") ?
+				     session_run : NULL, &call->options, err);
 	if (r < 0)
 		stderr_line("cloche: %s", err->msg);
 	return r < 0 ? EXIT_NOT_BUILT : r;
