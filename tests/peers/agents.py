@@ -445,6 +445,8 @@ def a_server_of_one_call_answers_the_next_and_ends_with_the_agent(t, agent):
     wait_until(lambda: not sessions(t), "the end of the session", AGENT_SECONDS)
     # The control: without it each command is alone
     os.unlink("port")
+    if agent == "codex":
+        os.unlink(t.home + "/.codex/config.toml")	# start_codex() adds to it
     up, alone = results(t, agent, start, FETCH)
     contains(up, "up")
     lacks(alone, "from inside")
