@@ -42,7 +42,6 @@
 #include "guard/planted.h"
 #include "guard/tree-copy.h"
 #include "observe/observer-policy.h"
-#include "observe/observer.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
 #include "report/report.h"
@@ -297,7 +296,6 @@ struct ephemeral_apply {
 	struct plan plan;
 	struct timespec since;
 	struct observer_rules *observe;
-	struct observer_policy policy;
 	char *state, run[REPORT_RUN_SIZE];
 	struct violation_sink sink;
 	struct planted *planted;
@@ -321,7 +319,6 @@ int ephemeral_apply_start(const struct view *view, const struct violation_sink *
 	a->since = config.since = btime_now();
 	a->sink = *sink;
 	a->observe = observer_rules_new(view, &a->plan, NULL, &a->since);
-	observer_rules_policy(a->observe, &a->policy);
 	report_run_id(a->run);
 	a->state = violation_store_default_dir();
 	config.state = a->state;
@@ -430,7 +427,7 @@ static bool may_write(void *arg, const char *path)
 	const struct ephemeral_apply *a = arg;
 	struct observer_verdict v;
 
-	a->policy.verdict(a->policy.arg, OBSERVER_WRITE, path, &v);
+	observer_rules_verdict(a->observe, OBSERVER_WRITE, path, &v);
 	return v.answer == OBSERVER_ALLOWED;
 }
 
@@ -439,7 +436,7 @@ static int check_path(const struct ephemeral_apply *a, const char *path,
 {
 	struct observer_verdict v;
 
-	a->policy.verdict(a->policy.arg, OBSERVER_WRITE, path, &v);
+	observer_rules_verdict(a->observe, OBSERVER_WRITE, path, &v);
 	return v.answer == OBSERVER_ALLOWED ? 0 :
 	       fail(err, -EACCES, "'%s' is not applied: %s", path, v.reason);
 }
@@ -485,7 +482,7 @@ static int check_link(const struct ephemeral_apply *a, int from, const char *nam
 
 	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    S_ISLNK(st.st_mode))
-		a->policy.check_move(a->policy.arg, NULL, path, &v);
+		observer_rules_check_move(a->observe, NULL, path, &v);
 	return v.answer == OBSERVER_ALLOWED ? 0 :
 	       fail(err, -EACCES, "'%s' is not applied: %s", path, v.reason);
 }

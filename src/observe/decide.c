@@ -29,6 +29,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "observe/observer-policy.h"
 #include "observe/resolved-path.h"
 #include "observe/tracee.h"
 #include "plan/overlay-path.h"
@@ -36,10 +37,10 @@
 #include "view/walk-git.h"
 
 /* The kernel refuses the observer at a FUSE mask: the plan says what is there */
-static bool see_mask(const struct observer_policy *policy, struct resolved_path *p)
+static bool see_mask(const struct observer_rules *rules, struct resolved_path *p)
 {
-	const enum fuse_mask_part mask = policy->mask && p->path[0] ?
-		policy->mask(policy->arg, p->path) : FUSE_MASK_NO_PART;
+	const enum fuse_mask_part mask = p->path[0] ?
+		observer_rules_mask(rules, p->path) : FUSE_MASK_NO_PART;
 
 	if (mask == FUSE_MASK_NO_PART)
 		return false;
@@ -55,10 +56,9 @@ static bool see_mask(const struct observer_policy *policy, struct resolved_path 
 int decide_found(const struct observer_config *config, int found,
 		 struct resolved_path *p)
 {
-	if (found == -EACCES && see_mask(&config->policy, p))
+	if (found == -EACCES && see_mask(config->rules, p))
 		found = 0;
-	if (!found && config->policy.is_fixed &&
-	    config->policy.is_fixed(config->policy.arg, p->path))
+	if (!found && observer_rules_is_fixed(config->rules, p->path))
 		p->mount_root = true;
 	return found;
 }
@@ -82,7 +82,7 @@ static struct decision check_write(const struct observer_config *config,
 {
 	struct decision g = { .path = p, .kind = kind };
 
-	config->policy.verdict(config->policy.arg, OBSERVER_WRITE, p->path, &g.verdict);
+	observer_rules_verdict(config->rules, OBSERVER_WRITE, p->path, &g.verdict);
 	switch (g.verdict.answer) {
 	case OBSERVER_ALLOWED:
 		break;
@@ -113,9 +113,9 @@ static struct decision check_carried(const struct observer_config *config,
 {
 	struct observer_verdict v = { 0 };
 
-	if (g.error || !config->policy.check_move)
+	if (g.error)
 		return g;
-	config->policy.check_move(config->policy.arg, what, p->path, &v);
+	observer_rules_check_move(config->rules, what, p->path, &v);
 	g.scan |= v.scan;
 	if (v.answer == OBSERVER_ALLOWED)
 		return g;
@@ -183,7 +183,7 @@ static struct decision read_missing(const struct observer_config *config,
 	auto_free char *parent = path_parent(p->path);
 	struct observer_verdict v;
 
-	config->policy.verdict(config->policy.arg, OBSERVER_READ, parent, &v);
+	observer_rules_verdict(config->rules, OBSERVER_READ, parent, &v);
 	return fails(v.answer == OBSERVER_ALLOWED ? ENOENT : EACCES);
 }
 
@@ -195,7 +195,7 @@ static struct decision decide_read(const struct observer_config *config,
 	if (!config->reads)
 		return GO_ON;
 	/* A masked file does not exist inside: the policy decides, not the mounts */
-	config->policy.verdict(config->policy.arg, OBSERVER_READ, p->path, &g.verdict);
+	observer_rules_verdict(config->rules, OBSERVER_READ, p->path, &g.verdict);
 	g.error = g.verdict.answer == OBSERVER_ALLOWED ? 0 : EACCES;
 	g.report = g.error;
 	if (g.error && config->files && ((p->exists && S_ISDIR(p->mode)) ||
@@ -320,8 +320,8 @@ static struct decision refuse_mount_point(struct decision g, const struct resolv
 static bool needs_emulation(const struct observer_config *config,
 			    const struct resolved_path *p)
 {
-	return !config->no_mounts && config->policy.needs_emulation &&
-	       config->policy.needs_emulation(config->policy.arg, p->path, false);
+	return !config->no_mounts &&
+	       observer_rules_needs_emulation(config->rules, p->path, false);
 }
 
 static struct decision decide_remove(const struct observer_config *config,

@@ -38,6 +38,7 @@
 #include "observe/decide.h"
 #include "observe/inflight-calls.h"
 #include "observe/mask-fds.h"
+#include "observe/observer-policy.h"
 #include "observe/sockets.h"
 
 enum { STACK_SIZE = 128 * 1024 };
@@ -186,12 +187,11 @@ static bool may_be_link(const struct fast_path *f, const char *path,
 static int check_path(struct fast_path *f, struct tracee *tracee,
 		      const char *path, bool follow)
 {
-	const struct observer_policy *policy = &f->config.policy;
 	const char *slash = strrchr(path, '/');
 	int r = 1;
 
-	if (!policy->is_fast || !is_simple(path) ||
-	    !policy->is_fast(policy->arg, path) || !has_root(f, tracee))
+	if (!is_simple(path) || !observer_rules_is_fast(f->config.rules, path) ||
+	    !has_root(f, tracee))
 		return 0;
 	if (slash > path)
 		r = has_no_links(f, path, (size_t)(slash - path));
@@ -206,7 +206,8 @@ int fast_path_check(struct fast_path *f, const struct notification *q,
 	/* Landlock does not restrict those: the observer emulates them */
 	if (f->config.no_mounts && q->what == CALL_SETATTR)
 		return 0;
-	if (q->what == CALL_RENAME && f->config.policy.patterns &&
+	if (q->what == CALL_RENAME &&
+	    observer_rules_has_patterns(f->config.rules) &&
 	    !moves_file(f, q, names))
 		return 0;
 	r = check_path(f, q->tracee, names[0].full,
@@ -262,9 +263,9 @@ static bool check_address(struct fast_path *f, const struct notification *q)
 
 	/* The address may be a path when the kernel reads it */
 	if (q->what == CALL_BIND)
-		return f->makes && address_is_free(&f->config.policy, &tracee, args);
+		return f->makes && address_is_free(&f->config.network, &tracee, args);
 	return !f->config.sockets_by_path &&
-	       address_is_served(&f->config.policy, &tracee, args);
+	       address_is_served(&f->config.network, &tracee, args);
 }
 
 /* A call with paths: true if *@ret is the answer */
@@ -435,9 +436,9 @@ int fast_path_next(struct fast_path *f, struct seccomp_notif *ret)
 	return 1;
 }
 
-void fast_path_set_policy(struct fast_path *f, const struct observer_policy *policy)
+void fast_path_set_rules(struct fast_path *f, struct observer_rules *rules)
 {
 	pthread_mutex_lock(&f->lock);
-	f->config.policy = *policy;
+	f->config.rules = rules;
 	pthread_mutex_unlock(&f->lock);
 }

@@ -30,7 +30,7 @@ enum {
 
 /**
  * struct fast_path - State of the fast path, shared with the loop
- * @config:	Of the observer, with its listener; @lock protects its policy while
+ * @config:	Of the observer, with its listener; @lock protects its rules while
  *		the thread runs
  * @root:	The sandbox's root directory, or -1 before the first notification
  * @dirs:	Directories whose text leads through no link, until @until_ms
@@ -42,7 +42,7 @@ enum {
  * @inflight:	Calls that can create a name and were let through
  * @pipe:	What the thread passes on: the loop's end, and the thread's; -1 without
  *		a thread
- * @lock:	For the policy, @stopped and @over (the thread has ended)
+ * @lock:	For the rules, @stopped and @over (the thread has ended)
  * @unshared:	Threads of one process may have different current directories
  *
  * @root and @dirs belong to the thread, or to the loop where there is none.
@@ -84,8 +84,8 @@ int fast_path_fd(const struct fast_path *f);
 /* 1 and the next notification, 0 if there is none, or a negative errno */
 int fast_path_next(struct fast_path *f, struct seccomp_notif *ret);
 
-/* When this returns, the thread does not use the previous policy any more */
-void fast_path_set_policy(struct fast_path *f, const struct observer_policy *policy);
+/* When this returns, the thread does not use the previous rules any more */
+void fast_path_set_rules(struct fast_path *f, struct observer_rules *rules);
 
 /* Before @call goes on; from any thread */
 void fast_path_note(struct fast_path *f, const struct call *call);

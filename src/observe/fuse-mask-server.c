@@ -32,9 +32,8 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "observe/notification.h"
-#include "observe/observer-config.h"
+#include "observe/observer-policy.h"
 #include "observe/tracee.h"
-#include "plan/fuse-mask.h"
 #include "report/suggestion.h"
 #include "report/violation.h"
 
@@ -48,7 +47,7 @@ enum { PROCESSES_MAX = 8192 };	/* Looked through, where that is missing */
 struct fuse_masks_run {
 	int device, pids;
 	struct fuse_mask_tree tree;
-	struct observer_policy policy;
+	struct observer_rules *rules;
 	const struct violation_sink *sink;
 	struct tracees tracees;
 	uint64_t request[FUSE_MASK_REQUEST_MAX / 8], reply[FUSE_MASK_REPLY_MAX / 8];
@@ -71,7 +70,7 @@ int fuse_masks_new(const struct fuse_masks_config *config, struct fuse_masks_run
 
 	m->device = config->device;
 	m->pids = config->pids;
-	m->policy = *config->policy;
+	m->rules = config->rules;
 	m->sink = config->sink;
 	tracees_init(&m->tracees, NULL);
 	fuse_mask_tree_build(config->plan, &m->tree);
@@ -101,10 +100,9 @@ size_t fuse_masks_silent(const struct fuse_masks_run *m)
 	return m->tree.silent;
 }
 
-void fuse_masks_set_policy(struct fuse_masks_run *m,
-		      const struct observer_policy *policy)
+void fuse_masks_set_rules(struct fuse_masks_run *m, struct observer_rules *rules)
 {
-	m->policy = *policy;
+	m->rules = rules;
 }
 
 /* True if process @pid has the number @inner in the namespace @pids */
@@ -331,7 +329,7 @@ static void report(struct fuse_masks_run *m, const struct fuse_mask_event *event
 	target = target_of(m, event, &reading);
 	if (is_nothing(event, target))
 		return;
-	m->policy.verdict(m->policy.arg, OBSERVER_READ, target, &verdict);
+	observer_rules_verdict(m->rules, OBSERVER_READ, target, &verdict);
 	if (verdict.final && is_ourselves(tid))
 		return;
 	shown = verdict.answer == OBSERVER_ALLOWED;	/* But the mask is there */

@@ -15,21 +15,21 @@
 
 struct err;
 struct fuse_masks_run;
-struct observer_policy;
+struct observer_rules;
 struct plan;
 struct violation_sink;
 
 /**
  * struct fuse_masks_config - All that is needed
  * @plan:	What the sandbox was built from
- * @policy:	Gives the rule and the reason; copied
+ * @rules:	Give the rule and the reason; outlive the masks
  * @sink:	Where attempts go
  * @device:	The FUSE connection; taken over, also on failure
  * @pids:	The pid namespace that mounted it; taken over likewise
  */
 struct fuse_masks_config {
 	const struct plan *plan;
-	const struct observer_policy *policy;
+	struct observer_rules *rules;
 	const struct violation_sink *sink;
 	int device, pids;
 };
@@ -44,8 +44,7 @@ size_t fuse_masks_silent(const struct fuse_masks_run *masks);
 /* Answer one request. 0, or 1 when no process is left in the sandbox. */
 int fuse_masks_dispatch(struct fuse_masks_run *masks, uint32_t events);
 
-/* Swap the policy (a live edit); the masks stay as they are */
-void fuse_masks_set_policy(struct fuse_masks_run *masks,
-		      const struct observer_policy *policy);
+/* Swap the rules (a live edit); the masks stay as they are */
+void fuse_masks_set_rules(struct fuse_masks_run *masks, struct observer_rules *rules);
 
 #endif /* OBSERVE_FUSE_MASK_SERVER_H */

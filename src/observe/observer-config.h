@@ -10,12 +10,9 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include "plan/fuse-mask.h"
-
 struct loop;
 struct mask_fds;
-struct seccomp_data;
-struct violation;
+struct observer_rules;
 struct violation_sink;
 
 enum observer_op { OBSERVER_READ, OBSERVER_WRITE };
@@ -36,7 +33,7 @@ enum observer_answer {
  * @yields:	One more rule does, in spite of @rule_file
  * @scan:	Allowed, but it can carry protected names that are not notified: scan
  *		for them at the end
- * All strings stay valid until the next call of the policy.
+ * All strings stay valid until the next verdict.
  */
 struct observer_verdict {
 	enum observer_answer answer;
@@ -90,57 +87,11 @@ struct observer_network {
 };
 
 /**
- * struct observer_policy - Decisions that the observer needs
- * @arg:	Passed to each
- * @verdict:	What may be done with @path, absolute and real, from inside
- * @check_move: May a directory or a link, which stands at @what, or is to be made
- *		(NULL), have the name @path? Not called unless @verdict allows
- *		both. May be NULL.
- * @patterns:	Some rules are patterns, so @check_move must be called for every directory
- *		that is moved
- * @is_fast:	Cheap: true only if the text of @path is in a writable root and
- *		no rule could deny a name in it. From any thread. May be NULL.
- * @needs_emulation: True if @path is in a root that was granted after the start, so
- *		that mounts and Landlock refuse it, or is on a @read_only mount
- *		although it is allowed: the observer makes the call
- *		(observe/emulate.h). May be NULL.
- * @replace:	@from is to replace @to, which is refused: true if that was done in
- *		another way after all (git's settings). May be NULL.
- * @link:	A symbolic link from @path to @target was refused: true if it was made after
- *		all. May be NULL.
- * @made:	The observer has made the file @path for the command, open as @fd. May be
- *		NULL.
- * @is_fixed:	True if what stands at @path may not be moved or removed; where
- *		there are mounts, they say so. May be NULL.
- * @mask:	What part of a FUSE mask @path is: the observer cannot enter those.
- *		May be NULL.
- * @describe_syscall: Name and reason of a call that the filter refuses, into @ret,
- *		whose strings are NULL. May be NULL: then it is not reported.
- */
-struct observer_policy {
-	void *arg;
-	void (*verdict)(void *arg, enum observer_op op, const char *path,
-			struct observer_verdict *ret);
-	void (*check_move)(void *arg, const char *what, const char *path,
-			   struct observer_verdict *ret);
-	bool patterns;
-	bool (*is_fast)(void *arg, const char *path);
-	bool (*needs_emulation)(void *arg, const char *path, bool read_only);
-	bool (*replace)(void *arg, const char *from, const char *to);
-	bool (*link)(void *arg, const char *target, const char *path);
-	void (*made)(void *arg, const char *path, int fd);
-	bool (*is_fixed)(void *arg, const char *path);
-	enum fuse_mask_part (*mask)(void *arg, const char *path);
-	void (*describe_syscall)(void *arg, const struct seccomp_data *call,
-				 struct violation *ret);
-	struct observer_network network;
-};
-
-/**
  * struct observer_config - All that the observer needs
  * @listener:	The descriptor of seccomp's listener; the observer's from now on
  * @loop:	Where connections under way are waited for; outlives the observer
- * @policy:	See above
+ * @rules:	What the policy decides (observe/observer-policy.h); outlives the observer
+ * @network:	See above
  * @sink:	Where refusals go
  * @no_mounts:	The floor is Landlock alone: what no rule allows is EACCES
  * @mask_fds:	Directories that FUSE masks show; may be NULL. They outlive the
@@ -159,7 +110,8 @@ struct observer_policy {
 struct observer_config {
 	int listener;
 	struct loop *loop;
-	struct observer_policy policy;
+	struct observer_rules *rules;
+	struct observer_network network;
 	const struct violation_sink *sink;
 	const struct mask_fds *mask_fds;
 	bool no_mounts, nested, reads, files, sockets_by_path;

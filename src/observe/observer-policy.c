@@ -10,7 +10,6 @@
 #include "observe/observer-policy.h"
 
 #include <fcntl.h>
-#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -27,7 +26,6 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "guard/planted.h"
-#include "observe/observer-config.h"
 #include "plan/fuse-mask.h"
 #include "plan/plan.h"
 #include "plan/overlay-path.h"
@@ -118,11 +116,14 @@ void observer_rules_free(struct observer_rules *o)
 	free(o);
 }
 
-/* Called by the fast path's thread as well: nothing here may change */
-static bool is_fast(void *arg, const char *path)
+bool observer_rules_has_patterns(const struct observer_rules *o)
 {
-	const struct observer_rules *o = arg;
+	return o->view->globs.len > 0;
+}
 
+/* Called by the fast path's thread as well: nothing here may change */
+bool observer_rules_is_fast(const struct observer_rules *o, const char *path)
+{
 	return fast_check_covers(o->plain, path) &&
 	       (o->plan->tier == TIER_FULL || landlock_grants_cover(o->plan, path));
 }
@@ -466,9 +467,8 @@ static bool is_foreign_lock(const struct observer_rules *o, const char *path)
 	return true;
 }
 
-static void on_made(void *arg, const char *path, int fd)
+void observer_rules_made(struct observer_rules *o, const char *path, int fd)
 {
-	struct observer_rules *o = arg;
 	int *slot = &o->locks[o->nlocks % OBSERVE_LOCKS_MAX];
 
 	if (!is_lock(o, path))
@@ -483,10 +483,9 @@ static void on_made(void *arg, const char *path, int fd)
  * stayed read-only; or, in the landlock tier, in a directory where Landlock cannot
  * allow what the policy does
  */
-static bool needs_emulation(void *arg, const char *path, bool read_only)
+bool observer_rules_needs_emulation(const struct observer_rules *o,
+				    const char *path, bool read_only)
 {
-	const struct observer_rules *o = arg;
-
 	if (view_is_unmade(o->initial, path) || is_lock(o, path))
 		return may_write(o, path);
 	if (o->plan->tier != TIER_FULL)
@@ -516,16 +515,15 @@ static bool is_redacted(const struct plan *plan, const char *path)
 	return false;
 }
 
-static void on_verdict(void *arg, enum observer_op op, const char *path,
-		       struct observer_verdict *ret)
+void observer_rules_verdict(struct observer_rules *o, enum observer_op op,
+			    const char *path, struct observer_verdict *ret)
 {
-	struct observer_rules *o = arg;
 	struct verdict v = view_verdict(o->view, op == OBSERVER_READ ?
 					VIEW_READ : VIEW_WRITE, path);
 
 	/* What we make is made on the host, whatever was promised */
 	if (op == OBSERVER_WRITE && v.allowed && o->plan->ephemeral &&
-	    needs_emulation(o, path, false))
+	    observer_rules_needs_emulation(o, path, false))
 		v = (struct verdict){ false, NULL, "not writable when the run began, so --ephemeral cannot stage it", true };
 	/* Not the host's file of that name, which is hidden: the sandbox's */
 	if (op == OBSERVER_READ && !v.allowed)
@@ -563,10 +561,9 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 /* What was made in this run is found by its birth, wherever it is moved to; what
  * is older is not, nor is what a link leads to
  */
-static void check_move(void *arg, const char *what, const char *path,
-		     struct observer_verdict *ret)
+void observer_rules_check_move(struct observer_rules *o, const char *what,
+			       const char *path, struct observer_verdict *ret)
 {
-	struct observer_rules *o = arg;
 	auto_free char *root = view_root_of(o->view, path);
 	auto_free char *at = what ? overlay_path_find(o->plan, o->store, what) : NULL;
 	const struct path_rule *rule;
@@ -596,10 +593,8 @@ static void check_move(void *arg, const char *what, const char *path,
 /* Without mounts nothing else holds a writable root in its place, or what is
  * above something protected
  */
-static bool is_fixed(void *arg, const char *path)
+bool observer_rules_is_fixed(const struct observer_rules *o, const char *path)
 {
-	const struct observer_rules *o = arg;
-
 	return o->plan->tier != TIER_FULL &&
 	       (landlock_grants_carve(o->plan, path) ||
 		(may_write(o, path) && !may_write_above(o, path)));
@@ -633,9 +628,9 @@ static int read_settings(const char *path, int mode, struct buf *ret)
 /* What was read and looked at is what is written, to the file that stands there: a
  * new one in its place would be without its mount for a moment
  */
-static bool on_replace(void *arg, const char *from, const char *to)
+bool observer_rules_replace(struct observer_rules *o, const char *from,
+			    const char *to)
 {
-	struct observer_rules *o = arg;
 	auto_buf struct buf old = { 0 }, new = { 0 }, added = { 0 };
 	auto_close int source = -1, target = -1;
 	struct stat st;
@@ -665,9 +660,9 @@ static bool on_replace(void *arg, const char *from, const char *to)
 /* In a git directory that it makes, git tries whether links work (tXXXXXX to "testing"), and
  * without them checks out files. Any other link in modules/ could lead git to hooks.
  */
-static bool on_link(void *arg, const char *target, const char *path)
+bool observer_rules_link(const struct observer_rules *o, const char *target,
+			 const char *path)
 {
-	const struct observer_rules *o = arg;
 	const char *in = protected_in_git(path), *name = path_base(path);
 	auto_free char *parent = path_parent(path);
 	auto_close int dir = -1;
@@ -680,41 +675,27 @@ static bool on_link(void *arg, const char *target, const char *path)
 	return dir >= 0 && symlinkat(target, dir, name) == 0;
 }
 
-static enum fuse_mask_part on_mask(void *arg, const char *path)
+enum fuse_mask_part observer_rules_mask(const struct observer_rules *o,
+					const char *path)
 {
-	const struct observer_rules *o = arg;
-
 	return o->plan->talk ? fuse_mask_part(o->plan, path) : FUSE_MASK_NO_PART;
 }
 
-static void describe_syscall(void *arg, const struct seccomp_data *call,
-			     struct violation *ret)
+void observer_rules_describe_call(int nr, struct violation *ret)
 {
 	struct seccomp_row row;
 	size_t cursor = 0;
 
-	(void)arg;
 	while (seccomp_next_row(&cursor, &row)) {
-		if (row.number != call->nr)
+		if (row.number != nr)
 			continue;
 		ret->op = mem_strdup(row.name);
 		ret->target = mem_strdup(row.name);
-		ret->reason = mem_strdup(call->nr != SYS_socket ? row.reason :
+		ret->reason = mem_strdup(nr != SYS_socket ? row.reason :
 			"a raw socket needs root's rights, which nothing inside has");
 		ret->rule_key = mem_strdup("system call filter");
 		return;
 	}
-}
-
-void observer_rules_policy(struct observer_rules *observe, struct observer_policy *ret)
-{
-	*ret = (struct observer_policy){
-		.arg = observe, .verdict = on_verdict, .check_move = check_move,
-		.patterns = observe->view->globs.len > 0,
-		.is_fast = is_fast, .needs_emulation = needs_emulation, .is_fixed = is_fixed,
-		.replace = on_replace, .link = on_link, .made = on_made,
-		.mask = on_mask, .describe_syscall = describe_syscall,
-	};
 }
 
 struct observer_socket *observer_rules_sockets(const struct policy *policy,

@@ -4,16 +4,18 @@
 #ifndef OBSERVE_OBSERVER_POLICY_H
 #define OBSERVE_OBSERVER_POLICY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "observe/observer-config.h"
+#include "plan/fuse-mask.h"
+
 struct planted;
-struct observer_rules;
-struct observer_policy;
-struct observer_socket;
 struct plan;
 struct policy;
 struct timespec;
 struct view;
+struct violation;
 
 /* The policy of @view. @plan is what the sandbox was built from: from
  * @view itself, or from an older one after an edit. Both outlive the result.
@@ -38,8 +40,57 @@ const char *observer_rules_noted(const struct observer_rules *rules);
 /* Likewise: what it wrote to the private home of profile home */
 const char *observer_rules_private(const struct observer_rules *rules);
 
-/* To hand to the observer; connect() is not decided here: ret->network is empty */
-void observer_rules_policy(struct observer_rules *rules, struct observer_policy *ret);
+/* What may be done with @path, absolute and real, from inside */
+void observer_rules_verdict(struct observer_rules *rules, enum observer_op op,
+			    const char *path, struct observer_verdict *ret);
+
+/* May a directory or a link, which stands at @what, or is to be made (NULL), have the
+ * name @path? For what the verdicts allow by both names.
+ */
+void observer_rules_check_move(struct observer_rules *rules, const char *what,
+			       const char *path, struct observer_verdict *ret);
+
+/* Some rules are patterns, so observer_rules_check_move() must be called for every
+ * directory that is moved
+ */
+bool observer_rules_has_patterns(const struct observer_rules *rules);
+
+/* Cheap: true only if the text of @path is in a writable root and no rule could deny a
+ * name in it. From any thread.
+ */
+bool observer_rules_is_fast(const struct observer_rules *rules, const char *path);
+
+/* True if @path is in a root that was granted after the start, so that mounts and Landlock
+ * refuse it, or is on a @read_only mount although it is allowed: the observer makes the
+ * call (observe/emulate.h)
+ */
+bool observer_rules_needs_emulation(const struct observer_rules *rules,
+				    const char *path, bool read_only);
+
+/* @from is to replace @to, which is refused: true if that was done in another way after
+ * all (git's settings)
+ */
+bool observer_rules_replace(struct observer_rules *rules, const char *from,
+			    const char *to);
+
+/* A symbolic link from @path to @target was refused: true if it was made after all */
+bool observer_rules_link(const struct observer_rules *rules, const char *target,
+			 const char *path);
+
+/* The observer has made the file @path for the command, open as @fd */
+void observer_rules_made(struct observer_rules *rules, const char *path, int fd);
+
+/* True if what stands at @path may not be moved or removed; where there are mounts, they
+ * see to that
+ */
+bool observer_rules_is_fixed(const struct observer_rules *rules, const char *path);
+
+/* What part of a FUSE mask @path is: the observer cannot enter those */
+enum fuse_mask_part observer_rules_mask(const struct observer_rules *rules,
+					const char *path);
+
+/* Name and reason of the call @nr, which the filter refuses, into @ret */
+void observer_rules_describe_call(int nr, struct violation *ret);
 
 /* The Unix sockets that the policy names, as the objects they are now; not
  * through a link that a command could have planted. The caller frees.

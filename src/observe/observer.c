@@ -27,7 +27,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -38,6 +37,7 @@
 #include "observe/emulate.h"
 #include "observe/fast-path.h"
 #include "observe/inflight-calls.h"
+#include "observe/observer-policy.h"
 #include "observe/resolved-path.h"
 #include "observe/sockets.h"
 #include "observe/tracee.h"
@@ -61,14 +61,10 @@ struct observer {
 	char reason[256];
 };
 
-int observer_new(const struct observer_config *config, struct observer **ret,
-		 struct err *err)
+struct observer *observer_new(const struct observer_config *config)
 {
-	struct observer *o;
+	struct observer *o = mem_zalloc(sizeof(*o));
 
-	if (!config->policy.verdict)
-		return fail(err, -EINVAL, "an observer needs a policy");
-	o = mem_zalloc(sizeof(*o));
 	o->fast = fast_path_new(config);
 	o->config = &o->fast->config;
 	o->addresses.loop = config->loop;
@@ -79,8 +75,7 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	/* Where reads are notified, the thread would only pass most on */
 	if (!config->reads)
 		(void)fast_path_start(o->fast);
-	*ret = o;
-	return 0;
+	return o;
 }
 
 void observer_free(struct observer *o)
@@ -98,10 +93,9 @@ int observer_fd(const struct observer *o)
 	return fast_path_fd(o->fast);
 }
 
-void observer_set_policy(struct observer *o,
-			 const struct observer_policy *policy)
+void observer_set_rules(struct observer *o, struct observer_rules *rules)
 {
-	fast_path_set_policy(o->fast, policy);
+	fast_path_set_rules(o->fast, rules);
 }
 
 struct observer_stats observer_stats(const struct observer *o)
@@ -146,20 +140,19 @@ static int resolve(struct observer *o, const struct notification *q, int i,
 
 static bool needs_emulation(const struct observer *o, const struct notification *q)
 {
-	const struct observer_policy *p = &o->config->policy;
+	const struct observer_rules *rules = o->config->rules;
 
-	return p->needs_emulation &&
-	       (p->needs_emulation(p->arg, q->from->path, q->from->read_only) ||
-		(q->to && p->needs_emulation(p->arg, q->to->path,
-					     q->to->read_only)));
+	return observer_rules_needs_emulation(rules, q->from->path,
+					      q->from->read_only) ||
+	       (q->to && observer_rules_needs_emulation(rules, q->to->path,
+							q->to->read_only));
 }
 
 static struct observer_verdict check_write(const struct observer *o, const char *path)
 {
-	const struct observer_policy *policy = &o->config->policy;
 	struct observer_verdict v;
 
-	policy->verdict(policy->arg, OBSERVER_WRITE, path, &v);
+	observer_rules_verdict(o->config->rules, OBSERVER_WRITE, path, &v);
 	return v;
 }
 
@@ -205,8 +198,8 @@ static void emulate_call(struct observer *o, const struct notification *q,
 	ret->answer = r >= 0 && q->what == CALL_OPEN ? DECISION_FD : DECISION_DONE;
 	ret->error = r < 0 ? -r : 0;
 	ret->fd = r;
-	if (ret->answer == DECISION_FD && !q->from->exists && o->config->policy.made)
-		o->config->policy.made(o->config->policy.arg, q->from->path, r);
+	if (ret->answer == DECISION_FD && !q->from->exists)
+		observer_rules_made(o->config->rules, q->from->path, r);
 }
 
 /* A change of an open file, or access(): not refused; but in a root that needs
@@ -278,17 +271,17 @@ static int change_open(struct observer *o, const struct notification *q,
 static void replace(struct observer *o, const struct notification *q,
 		    struct decision *ret)
 {
-	const struct observer_policy *policy = &o->config->policy;
+	struct observer_rules *rules = o->config->rules;
 	char target[PATH_MAX];
 	bool done = false;
 
-	if (q->link && policy->link &&
-	    tracee_string(q->tracee, q->notif->data.args[0], target, sizeof(target)) >= 0)
+	if (q->link && tracee_string(q->tracee, q->notif->data.args[0], target,
+				     sizeof(target)) >= 0)
 		done = notification_waits(q, o->config->listener) &&
-		       policy->link(policy->arg, target, q->from->path);
-	else if (q->what == CALL_RENAME && !q->flags && policy->replace)
+		       observer_rules_link(rules, target, q->from->path);
+	else if (q->what == CALL_RENAME && !q->flags)
 		done = notification_waits(q, o->config->listener) &&
-		       policy->replace(policy->arg, q->from->path, q->to->path);
+		       observer_rules_replace(rules, q->from->path, q->to->path);
 	if (done)
 		*ret = (struct decision){ .answer = DECISION_DONE };
 }
@@ -405,16 +398,14 @@ static int decide_notification(struct observer *o, struct notification *q,
 /* The filter refuses this call with EPERM and notifies for the report alone */
 static int refuse_filtered(struct observer *o, const struct notification *q)
 {
-	const struct observer_policy *policy = &o->config->policy;
 	struct seccomp_notif_resp resp = { .id = q->notif->id, .error = -EPERM };
 	struct violation v = {
 		.kind = VIOLATION_SYSCALL, .error = EPERM, .count = 1,
 	};
 
-	if (q->tracee && policy->describe_syscall &&
-	    notification_waits(q, o->config->listener)) {
+	if (q->tracee && notification_waits(q, o->config->listener)) {
 		v.pid = tracee_process(q->tracee, NULL);
-		policy->describe_syscall(policy->arg, &q->notif->data, &v);
+		observer_rules_describe_call(q->notif->data.nr, &v);
 		violation_report(o->config->sink, &v);
 		violation_done(&v);
 	}

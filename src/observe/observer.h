@@ -15,7 +15,6 @@
 
 #include "observe/observer-config.h"
 
-struct err;
 struct observer;
 
 /**
@@ -34,8 +33,7 @@ struct observer_stats {
 	bool makes;
 };
 
-int observer_new(const struct observer_config *config, struct observer **ret,
-		 struct err *err);
+struct observer *observer_new(const struct observer_config *config);
 void observer_free(struct observer *observer);
 
 /* For the loop: wait for EPOLLIN and call observer_dispatch() */
@@ -47,9 +45,8 @@ int observer_fd(const struct observer *observer);
  */
 int observer_dispatch(struct observer *observer, uint32_t events);
 
-/* Swap the policy (a live edit) */
-void observer_set_policy(struct observer *observer,
-			 const struct observer_policy *policy);
+/* Swap the rules (a live edit) */
+void observer_set_rules(struct observer *observer, struct observer_rules *rules);
 
 struct observer_stats observer_stats(const struct observer *observer);
 

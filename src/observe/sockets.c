@@ -409,18 +409,18 @@ static int answer_bind(struct request *r, const char *path)
 	return 0;
 }
 
-static bool wants_connect(const struct observer_policy *policy,
+static bool wants_connect(const struct observer_network *network,
 			  const struct address *a)
 {
-	return policy->network.connect &&
+	return network->connect &&
 	       (a->sa.sa_family == AF_INET || a->sa.sa_family == AF_INET6) &&
-	       (!policy->network.wants_connect ||
-		policy->network.wants_connect(policy->network.arg, &a->sa, a->len));
+	       (!network->wants_connect ||
+		network->wants_connect(network->arg, &a->sa, a->len));
 }
 
 static void note_listen(const struct request *r)
 {
-	const struct observer_network *network = &r->config->policy.network;
+	const struct observer_network *network = &r->config->network;
 	struct tracee *tracee = r->q->tracee;
 	auto_close int copy = tracee_get_fd(tracee, (int)r->q->notif->data.args[0]);
 	const int domain = copy < 0 ? copy : domain_of(copy);
@@ -560,7 +560,7 @@ static void connect_by_path(struct request *r)
 /* connect() of another socket: it may take its time */
 static void connect_away(struct request *r)
 {
-	const struct observer_network *network = &r->config->policy.network;
+	const struct observer_network *network = &r->config->network;
 	const struct address *a = &r->address;
 	struct pollfd p = { .fd = r->copy, .events = POLLOUT };
 	int error = 0;
@@ -571,7 +571,7 @@ static void connect_away(struct request *r)
 		set_result(r, error);
 		return;
 	}
-	if (wants_connect(&r->config->policy, a))
+	if (wants_connect(network, a))
 		error = network->connect(network->arg, &a->sa, a->len, r->copy);
 	if (error) {
 		set_result(r, error < 0 ? -error : 0);
@@ -613,16 +613,16 @@ static void connect_here(struct request *r)
 	/* Without a namespace, what is let through is bounded by Landlock, which
 	 * does not bound us
 	 */
-	else if (!r->config->no_mounts || r->config->policy.network.connect)
+	else if (!r->config->no_mounts || r->config->network.connect)
 		connect_away(r);
 }
 
-static bool is_held(const struct observer_policy *policy,
+static bool is_held(const struct observer_network *network,
 		    const struct address *a)
 {
-	return policy->network.is_held &&
+	return network->is_held &&
 	       (a->sa.sa_family == AF_INET || a->sa.sa_family == AF_INET6) &&
-	       policy->network.is_held(policy->network.arg, &a->sa, a->len);
+	       network->is_held(network->arg, &a->sa, a->len);
 }
 
 /* Hand one end of a pair in: its number, or a negative errno */
@@ -662,7 +662,7 @@ static int make_pair(const struct request *r)
 /* bind(), and connect() where Unix sockets do not go by path */
 static int answer_address(struct request *r)
 {
-	const struct observer_policy *policy = &r->config->policy;
+	const struct observer_network *network = &r->config->network;
 	const unsigned long long *args = r->q->notif->data.args;
 	const bool binds = r->q->what == CALL_BIND;
 	const struct address *a = &r->address;
@@ -681,11 +681,11 @@ static int answer_address(struct request *r)
 		}
 		return path ? answer_bind(r, path) : 0;
 	}
-	if (binds && is_held(policy, a))
-		policy->network.bind(policy->network.arg, &a->sa, a->len);
-	if (!binds && wants_connect(policy, a)) {
+	if (binds && is_held(network, a))
+		network->bind(network->arg, &a->sa, a->len);
+	if (!binds && wants_connect(network, a)) {
 		r->copy = tracee_get_fd(r->q->tracee, (int)args[0]);
-		error = policy->network.connect(policy->network.arg, &a->sa, a->len,
+		error = network->connect(network->arg, &a->sa, a->len,
 						r->copy);
 		r->ret->error = error < 0 ? -error : 0;
 		r->ret->answer = error > 0 ? DECISION_DONE : DECISION_ERROR;
@@ -719,23 +719,23 @@ int address_answer(struct addresses *addresses, const struct observer_config *co
 	return error;
 }
 
-bool address_is_served(const struct observer_policy *policy,
+bool address_is_served(const struct observer_network *network,
 		       const struct tracee *tracee,
 		       const unsigned long long *args)
 {
 	struct address a;
 
-	return policy->network.is_served && read_address(tracee, args, &a) == 1 &&
+	return network->is_served && read_address(tracee, args, &a) == 1 &&
 	       (a.sa.sa_family == AF_INET || a.sa.sa_family == AF_INET6) &&
-	       policy->network.is_served(policy->network.arg, &a.sa, a.len);
+	       network->is_served(network->arg, &a.sa, a.len);
 }
 
-bool address_is_free(const struct observer_policy *policy,
+bool address_is_free(const struct observer_network *network,
 		     const struct tracee *tracee,
 		     const unsigned long long *args)
 {
 	struct address a;
 
 	return read_address(tracee, args, &a) == 1 &&
-	       a.sa.sa_family != AF_UNIX && !is_held(policy, &a);
+	       a.sa.sa_family != AF_UNIX && !is_held(network, &a);
 }

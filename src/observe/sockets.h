@@ -66,12 +66,12 @@ int address_answer(struct addresses *addresses, const struct observer_config *co
 /* True if a connect() with @args needs no answer but to go on: for any thread,
  * where sockets do not go by path
  */
-bool address_is_served(const struct observer_policy *policy,
+bool address_is_served(const struct observer_network *network,
 		       const struct tracee *tracee,
 		       const unsigned long long *args);
 
 /* The same for a bind() */
-bool address_is_free(const struct observer_policy *policy,
+bool address_is_free(const struct observer_network *network,
 		     const struct tracee *tracee,
 		     const unsigned long long *args);
 

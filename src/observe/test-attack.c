@@ -150,10 +150,9 @@ TEST(a_million_swaps_of_a_file_and_links)
  * file. The observer answers, the race is won, the file is written: the tests
  * above do try hard enough, and it is the floor that holds.
  */
-static void only_plain(void *arg, enum observer_op op, const char *path,
+static void only_plain(enum observer_op op, const char *path,
 		       struct observer_verdict *ret)
 {
-	(void)arg;
 	(void)op;
 	*ret = (struct observer_verdict) { .reason = "test" };
 	if (!strstr(path, "plain"))
@@ -191,7 +190,7 @@ static int attack_weak(void *arg)
 
 TEST(without_the_floor_the_race_is_won)
 {
-	static struct watched w = { .config.policy.verdict = only_plain,
+	static struct watched w = { .rules.verdict = only_plain,
 				    .slow = true };
 
 	make_targets();

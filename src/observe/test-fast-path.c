@@ -15,6 +15,7 @@
 #include "base/own.h"
 #include "test.h"
 #include "observe/notification.h"
+#include "observe/test-rules.h"
 
 /* What openat() of @path would be answered with, below @root */
 static int ask(const char *root, const char *path, uint64_t flags)
@@ -76,9 +77,8 @@ TEST(nothing_else_is_handed_in_under_that_name)
 	CHECK_INT(ask(test_dir(), "/dev/null", O_WRONLY), -ELOOP);
 }
 
-static bool all_plain(void *arg, const char *path)
+static bool all_plain(const char *path)
 {
-	(void)arg;
 	(void)path;
 	return true;
 }
@@ -87,8 +87,9 @@ static bool all_plain(void *arg, const char *path)
 static int make(const char *path)
 {
 	static struct name names[2];
+	struct observer_rules rules = { .is_fast = all_plain };
 	const struct observer_config config = {
-		.policy.is_fast = all_plain, .listener = -1,
+		.rules = &rules, .listener = -1,
 	};
 	const struct notification q = {
 		.call = call_find(SYS_openat), .what = CALL_OPEN,

@@ -17,6 +17,7 @@
 #include "base/btime.h"
 #include "observe/notification.h"
 #include "observe/sockets.h"
+#include "observe/test-rules.h"
 #include "observe/tracee.h"
 
 static void name_of(struct sockaddr_un *a, const char *name)
@@ -26,19 +27,13 @@ static void name_of(struct sockaddr_un *a, const char *name)
 	      (int)sizeof(a->sun_path));
 }
 
-static void verdict(void *arg, enum observer_op op, const char *path,
-		    struct observer_verdict *ret)
-{
-	(void)arg, (void)op, (void)path;
-	*ret = (struct observer_verdict){ .answer = OBSERVER_ALLOWED };
-}
-
 /* As if this process had asked, and had been killed since */
 static struct decision ask(struct addresses *a, int nr, int fd,
 			   struct sockaddr_un *name)
 {
+	static struct observer_rules rules;
 	static const struct observer_config config = {
-		.policy.verdict = verdict, .listener = -1,
+		.rules = &rules, .listener = -1,
 		.sockets_by_path = true,
 	};
 	const struct seccomp_notif notif = { .data.args = {

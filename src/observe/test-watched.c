@@ -49,12 +49,11 @@ static bool has_fixed(const char *path)
 	return false;
 }
 
-static void verdict(void *arg, enum observer_op op, const char *path,
+static void verdict(enum observer_op op, const char *path,
 		    struct observer_verdict *ret)
 {
 	const bool inside = path_is_within(test_path("work"), path);
 
-	(void)arg;
 	*ret = (struct observer_verdict) { .reason = "allowed" };
 	if (op == OBSERVER_READ)
 		return;
@@ -69,9 +68,8 @@ static void verdict(void *arg, enum observer_op op, const char *path,
 			.rule_key = "sandbox.filesystem.allowWrite" };
 }
 
-static bool is_fast(void *arg, const char *path)
+static bool is_fast(const char *path)
 {
-	(void)arg;
 	return path_is_within(test_path("work"), path) && !has_fixed(path);
 }
 
@@ -175,16 +173,17 @@ static void observe(struct watched *w, int listener)
 {
 	const struct violation_sink sink = { keep, w };
 	struct observer_config config = w->config;
-	struct observer *o = NULL;
+	struct observer *o;
 	int r = 0;
 
 	config.listener = listener;
 	config.sink = &sink;
-	if (!config.policy.verdict)
-		config.policy.verdict = verdict;
-	if (!config.policy.is_fast && !w->slow)
-		config.policy.is_fast = is_fast;
-	CHECK_INT(observer_new(&config, &o, NULL), 0);
+	config.rules = &w->rules;
+	if (!w->rules.verdict)
+		w->rules.verdict = verdict;
+	if (!w->slow)
+		w->rules.is_fast = is_fast;
+	o = observer_new(&config);
 	while (!r) {
 		struct pollfd p = { .fd = observer_fd(o), .events = POLLIN };
 

@@ -15,13 +15,14 @@
 #include <sys/types.h>
 
 #include "observe/observer.h"
+#include "observe/test-rules.h"
 #include "report/violation.h"
 
 enum { WATCHED_MAX = 256 };	/* Records kept */
 
 /**
  * struct watched - How it is run, and what came of it
- * @config:	What is not NULL or 0 is used
+ * @config, @rules: What is not NULL or 0 is used
  * @slow:	No quick way
  * @no_filter:	Nobody is asked: what the kernel says by itself
  * @v, @len:	The records
@@ -29,6 +30,7 @@ enum { WATCHED_MAX = 256 };	/* Records kept */
  */
 struct watched {
 	struct observer_config config;
+	struct observer_rules rules;
 	bool slow, no_filter;
 	struct violation v[WATCHED_MAX];
 	size_t len;

@@ -309,14 +309,6 @@ static struct observer_rules *new_observe(struct monitor *w, const struct view *
 	return observer_rules_new(view, plan, store, &w->since);
 }
 
-static void ask_policy(const struct monitor *w, struct observer_rules *observe,
-		       struct observer_policy *ret)
-{
-	observer_rules_policy(observe, ret);
-	if (w->run->network)
-		run_network_questions(w->run->network, &ret->network);
-}
-
 /* All of it is made before any of it counts */
 int monitor_reload(struct monitor *w, struct err *err)
 {
@@ -324,7 +316,6 @@ int monitor_reload(struct monitor *w, struct err *err)
 	const struct view *before = current_view(w);
 	auto_policy struct policy *policy = NULL;
 	auto_view struct view *view = NULL;
-	struct observer_policy questions;
 	struct observer_rules *observe;
 	int r;
 
@@ -341,11 +332,10 @@ int monitor_reload(struct monitor *w, struct err *err)
 		planted_grant(w->planted, view);
 	observer_rules_spare(view, &w->since, w->planted);
 	observe = new_observe(w, view);
-	ask_policy(w, observe, &questions);
 	if (w->observer)
-		observer_set_policy(w->observer, &questions);
+		observer_set_rules(w->observer, observe);
 	if (w->masks)
-		fuse_masks_set_policy(w->masks, &questions);
+		fuse_masks_set_rules(w->masks, observe);
 	report_set_ignores(w->report, &policy->lists[LIST_IGNORES]);
 	keeper_client_view(&w->keep, view, &w->since, w->planted);
 	if (w->planted)
@@ -430,9 +420,8 @@ static int on_attempt(void *arg, uint32_t events)
 
 void monitor_masks(struct monitor *w, const int *fds, size_t nfds)
 {
-	struct observer_policy questions;
 	struct fuse_masks_config config = {
-		.plan = w->run->decision.plan, .policy = &questions,
+		.plan = w->run->decision.plan,
 		.sink = report_sink(w->report),
 	};
 
@@ -440,7 +429,7 @@ void monitor_masks(struct monitor *w, const int *fds, size_t nfds)
 		return;
 	if (!w->observe)
 		w->observe = new_observe(w, w->run->decision.view);
-	ask_policy(w, w->observe, &questions);
+	config.rules = w->observe;
 	config.pids = fds[0];
 	config.device = fds[1];
 	w->mask_fds = mask_fds_new(config.plan, fds + 2, nfds - 2);
@@ -474,10 +463,10 @@ int monitor_observe(struct monitor *w, int listener, struct err *err)
 	config.sockets = sockets;
 	if (!w->observe)
 		w->observe = new_observe(w, w->run->decision.view);
-	ask_policy(w, w->observe, &config.policy);
-	r = observer_new(&config, &w->observer, err);
-	if (r < 0)
-		return r;
+	config.rules = w->observe;
+	if (w->run->network)
+		run_network_questions(w->run->network, &config.network);
+	w->observer = observer_new(&config);
 	w->source = (struct loop_source){ observer_fd(w->observer),
 					  on_question, w };
 	r = loop_add(w->run->loop, &w->source, EPOLLIN);
