@@ -163,9 +163,20 @@ static bool is_deceptive(const unsigned char *u, size_t n)
 	return u[0] == 0xef && u[1] == 0xbb && u[2] == 0xbf;
 }
 
+void text_hex(const void *bytes, size_t n, char *ret)
+{
+	static const char digits[] = "0123456789abcdef";
+	const unsigned char *p = bytes;
+
+	for (size_t i = 0; i < n; i++) {
+		*ret++ = digits[p[i] >> 4];
+		*ret++ = digits[p[i] & 15];
+	}
+	*ret = '\0';
+}
+
 size_t text_escape_char(const char **s, char *out)
 {
-	static const char hex[] = "0123456789abcdef";
 	const unsigned char *u = (const unsigned char *)*s;
 	const size_t n = text_utf8_len(*s);
 	const bool plain = n == 1 ? u[0] >= 0x20 && u[0] != 0x7f
@@ -176,10 +187,8 @@ size_t text_escape_char(const char **s, char *out)
 		*s += n;
 		return n;
 	}
-	out[0] = '\\';
-	out[1] = 'x';
-	out[2] = hex[u[0] >> 4];
-	out[3] = hex[u[0] & 15];
+	memcpy(out, "\\x", 2);
+	text_hex(u, 1, out + 2);
 	*s += 1;
 	return 4;
 }

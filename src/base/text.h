@@ -25,7 +25,7 @@ int text_to_size(const char *s, uint64_t *ret);
  */
 int text_to_duration_ms(const char *s, uint64_t *ret);
 
-/* Escape the next character of *@s into @out (at most 5 bytes, no NUL) and
+/* Escape the next character of *@s into @out (at most 5 bytes) and
  * step over it. Printable ASCII and valid UTF-8 pass; control bytes, bidi
  * controls and invalid bytes become \xNN of their first byte. Returns the
  * bytes written.
@@ -43,6 +43,8 @@ void text_shell_quote(struct buf *b, const char *s);
  */
 void text_shell_words(struct buf *b, const char *const *words, size_t max);
 
+/* @n bytes as 2 * @n small hexadecimal digits and a NUL */
+void text_hex(const void *bytes, size_t n, char *ret);
 /* What the hexadecimal digit @c stands for, or -1 */
 int text_hex_digit(char c);
 
