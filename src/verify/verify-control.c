@@ -14,11 +14,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "sandbox/stages.h"
 #include "verify/verify.h"
 
@@ -84,29 +84,14 @@ static bool survives(struct caller *c, size_t number, struct found *ret)
 /* A process that was given the secret as an argument, as any other would be */
 static bool is_seen(const struct target *t)
 {
-	char secret[CANARY_HEX + 1], byte;
-	int ends[2];
-	bool seen;
+	char secret[CANARY_HEX + 1];
 	pid_t pid;
+	bool seen;
 
 	passed_secret(t, secret);
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return false;
-	pid = fork();
-	if (pid == 0) {
-		(void)dup2(ends[1], STDOUT_FILENO);
-		execl("/proc/self/exe", "cloche-verify", "--attempt",
-		      "victim", secret, NULL);
-		_exit(1);
-	}
-	(void)close(ends[1]);
-	seen = pid > 0 && read(ends[0], &byte, 1) == 1 &&
-	       seen_in_command_lines(t);
-	(void)close(ends[0]);
-	if (pid > 0) {
-		(void)kill(pid, SIGKILL);
-		(void)waitpid(pid, NULL, 0);
-	}
+	pid = victim_start(t, "cloche-verify", secret);
+	seen = pid > 0 && seen_in_command_lines(t);
+	proc_end(&(struct proc){ pid, -1 }, true);
 	return seen;
 }
 

@@ -363,10 +363,7 @@ static int live_run(struct verify *v, struct launch *l,
 	if ((row_is(row, "seccomp-listener") || row->when & WHEN_FROZEN) &&
 	    l->status == EXIT_NOT_BUILT)
 		result->found.error = EACCES;
-	if (server > 0) {
-		(void)kill(server, SIGKILL);
-		(void)waitpid(server, NULL, 0);
-	}
+	proc_end(&(struct proc){ server, -1 }, true);
 	/* The gate dials before it sees what the client asks for */
 	v->target.lenient = row_is(row, "other-sni");
 	target_listen(&v->target);

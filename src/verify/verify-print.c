@@ -138,15 +138,14 @@ static void print_hosts(const struct verify *v, struct buf *out)
 }
 
 /* Names this policy on this machine: the plan without the command */
-static void policy_hash(const struct verify *v, char *ret, size_t size)
+static void policy_hash(const struct verify *v, char ret[static 2 * SHA256_BYTES + 1])
 {
 	auto_buf struct buf text = { 0 };
 	unsigned char digest[SHA256_BYTES];
 
 	plan_print_json(v->plan, &text);
 	sha256(text.p, text.len, digest);
-	for (size_t i = 0; i < sizeof(digest) && 2 * i + 2 < size; i++)
-		snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+	text_hex(digest, sizeof(digest), ret);
 }
 
 void verify_print(const struct verify *v, struct buf *out)
@@ -157,7 +156,7 @@ void verify_print(const struct verify *v, struct buf *out)
 	struct utsname u;
 
 	(void)uname(&u);
-	policy_hash(v, hash, sizeof(hash));
+	policy_hash(v, hash);
 	for (enum verify_group_id g = 0; g < GROUPS; g++)
 		print_group(v, g, out);
 	buf_adds(out, "facts\n");
@@ -227,7 +226,7 @@ void verify_print_json(const struct verify *v, struct buf *out)
 	json_t *root;
 
 	(void)uname(&u);
-	policy_hash(v, hash, sizeof(hash));
+	policy_hash(v, hash);
 	root = json_pack("{s:i, s:s, s:s, s:s, s:i, s:s, s:s, s:I, s:{s:i, s:i, s:i, s:i, s:i}, s:o, s:o}",
 		"version", 1, "cloche", CLOCHE_VERSION,
 		"mode", v->full ? "full" : "quick",

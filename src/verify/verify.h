@@ -235,6 +235,11 @@ int target_replace(struct target *t, const struct verify_row *row);
  */
 void target_arm(const struct target *t, bool keys);
 
+/* Start a process called @name, with @argument and the caller's environment, which waits:
+ * its number once it runs, or -1
+ */
+pid_t victim_start(const struct target *t, const char *name, const char *argument);
+
 /* Replace a victim that was killed */
 int target_revive(struct target *t, struct err *err);
 /* True if a signal, with time to do its work, has not ended it */

@@ -32,7 +32,9 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/sys.h"
+#include "base/text.h"
 
 /* Numbers that nothing of ours has */
 enum { ARMED_FILE = 207, ARMED_DIR = 208, DYING_MS = 50, CONTROL_MS = 2000,
@@ -197,8 +199,7 @@ static int random_hex(char ret[static CANARY_HEX + 1])
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -EIO;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	text_hex(bytes, sizeof(bytes), ret);
 	return 0;
 }
 
@@ -431,15 +432,30 @@ static void set_variables(const struct target *t)
 	(void)setenv(PASSED_VARIABLE, secret, 1);
 }
 
-/* A process whose name, command line and environment hold the canary */
-static void become_victim(const struct target *t, int tell)
+pid_t victim_start(const struct target *t, const char *name, const char *argument)
 {
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)dup2(tell, STDOUT_FILENO);
-	set_variables(t);
-	execl("/proc/self/exe", t->text, "--attempt", "victim", t->canary,
-	      NULL);
-	_exit(1);
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)dup2(ends[1], STDOUT_FILENO);
+		set_variables(t);
+		execl("/proc/self/exe", name, "--attempt", "victim", argument,
+		      NULL);
+		_exit(1);
+	}
+	(void)close(ends[1]);
+	if (pid > 0 && read(ends[0], &byte, 1) != 1) {
+		proc_end(&(struct proc){ pid, -1 }, true);
+		pid = -1;
+	}
+	(void)close(ends[0]);
+	return pid;
 }
 
 static bool is_alive(const struct target *t)
@@ -452,28 +468,14 @@ static bool is_alive(const struct target *t)
 
 int target_revive(struct target *t, struct err *err)
 {
-	int ends[2];
-	char byte;
-	pid_t pid;
-
 	if (t->w.victim > 0 && is_alive(t))
 		return 0;
-	t->w.victim = 0;
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return fail_errno(err, "cannot make a pipe");
-	pid = fork();
-	if (pid == 0)
-		become_victim(t, ends[1]);
-	(void)close(ends[1]);
-	if (pid > 0)
-		t->w.victim = pid;
-	if (pid < 0 || read(ends[0], &byte, 1) != 1) {
-		(void)close(ends[0]);
+	/* Its name, command line and environment hold the canary */
+	t->w.victim = victim_start(t, t->text, t->canary);
+	if (t->w.victim < 0)
 		return fail(err, -ECHILD, "cannot start a process to aim at");
-	}
-	(void)close(ends[0]);
 	if (!t->w.inside)
-		t->w.init = pid;
+		t->w.init = t->w.victim;
 	return 0;
 }
 
@@ -487,15 +489,6 @@ bool target_stays_alive(const struct target *t)
 	dead = poll(&p, 1, t->w.inside ? DYING_MS : CONTROL_MS) == 1;
 	close_fd(&p.fd);
 	return !dead && is_alive(t);
-}
-
-static void end_victim(struct target *t)
-{
-	if (t->w.victim <= 0)
-		return;
-	(void)kill(t->w.victim, SIGKILL);
-	(void)waitpid(t->w.victim, NULL, 0);
-	t->w.victim = 0;
 }
 
 int target_make(struct target *t, const char *parent, struct err *err)
@@ -561,7 +554,8 @@ void target_done(struct target *t)
 {
 	char path[64];
 
-	end_victim(t);
+	proc_end(&(struct proc){ t->w.victim, -1 }, true);
+	t->w.victim = 0;
 	for (size_t i = 0; i < LISTENERS; i++)
 		close_fd(&t->listeners[i]);
 	if (t->shm >= 0)
