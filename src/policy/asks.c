@@ -8,15 +8,16 @@
 
 #include "policy/asks.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sha256.h"
+#include "base/text.h"
 
 static const struct {
 	const char *name, *one, *many, *reach;
@@ -107,8 +108,7 @@ void asks_digest(const struct asks *asks, char ret[static ASK_DIGEST_SIZE])
 		free(lines[i]);
 	sha256(buf_str(&all), all.len, hash);
 	memcpy(ret, "sha256:", 7);
-	for (size_t i = 0; i < SHA256_BYTES; i++)
-		(void)snprintf(ret + 7 + 2 * i, 3, "%02x", hash[i]);
+	text_hex(hash, sizeof(hash), ret + 7);
 }
 
 void asks_summary(const struct asks *asks, struct buf *out)
@@ -157,7 +157,7 @@ static size_t host_length(const char *text)
 	       (size_t)(colon - text) : strlen(text);
 }
 
-static bool name_covers(const char *wide, const char *narrow)
+bool ask_host_covers(const char *wide, const char *narrow)
 {
 	size_t n = host_length(wide), m = host_length(narrow);
 
@@ -171,7 +171,7 @@ static bool name_covers(const char *wide, const char *narrow)
 		narrow += m - n;
 		m = n;
 	}
-	return n == m && !strncmp(wide, narrow, n);
+	return n == m && !strncasecmp(wide, narrow, n);
 }
 
 static bool host_covers(const char *wide, const char *narrow)
@@ -179,14 +179,14 @@ static bool host_covers(const char *wide, const char *narrow)
 	const char *port = wide + host_length(wide);
 
 	return (!*port || !strcmp(port, narrow + host_length(narrow))) &&
-	       name_covers(wide, narrow);
+	       ask_host_covers(wide, narrow);
 }
 
 /* What both are about, or NULL. The caller frees. */
 static char *host_overlap(const char *a, const char *b)
 {
 	const char *port = a + host_length(a), *other = b + host_length(b);
-	const char *name = name_covers(a, b) ? b : name_covers(b, a) ? a : NULL;
+	const char *name = ask_host_covers(a, b) ? b : ask_host_covers(b, a) ? a : NULL;
 
 	if (!name || (*port && *other && strcmp(port, other) != 0))
 		return NULL;

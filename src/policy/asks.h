@@ -62,6 +62,9 @@ void ask_describe(const struct ask *ask, struct buf *out);
 /* True if @wide covers @narrow: the same, or a pattern or directory above it */
 bool ask_covers(const struct ask *wide, const struct ask *narrow);
 
+/* True if the host pattern @wide covers all that @narrow stands for, ports aside */
+bool ask_host_covers(const char *wide, const char *narrow);
+
 /* True if @ask makes @new reach something that @old does not: an opening of @new, or a
  * denial of @old that @new lacks
  */

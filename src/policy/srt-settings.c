@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "policy/asks.h"
 #include "policy/env-rules.h"
 
 enum srt_kind {
@@ -397,46 +398,19 @@ static int check_denials(const json_t *filesystem, const char *name,
 	return 0;
 }
 
-/* Do names that end in @base end in @other as well? */
-static bool ends_below(const char *base, const char *other)
-{
-	const size_t n = strlen(base), m = strlen(other);
-
-	return !strcasecmp(base, other) ||
-	       (n > m && base[n - m - 1] == '.' &&
-		!strcasecmp(base + n - m, other));
-}
-
-/* True if an entry of @list covers all that @host stands for */
-static bool is_covered(const char *host, const json_t *list)
-{
-	const bool below = !strncmp(host, "*.", 2);
-	json_t *entry;
-	size_t i;
-
-	json_array_foreach(list, i, entry) {
-		auto_free char *p = host_of(json_string_value(entry));
-		const bool wild = !strncmp(p, "*.", 2);
-
-		if (below ? wild && ends_below(host + 2, p + 2) :
-		    !strcasecmp(host, p) || !strcmp(p, "*") ||
-		    (wild && ends_below(host, p + 2) &&
-		     strcasecmp(host, p + 2) != 0))
-			return true;
-	}
-	return false;
-}
-
 /* True if @list covers every one of @hosts, or with @none not a single one */
 static bool covers(const json_t *list, const json_t *hosts, bool none)
 {
-	json_t *entry;
-	size_t i;
+	json_t *host, *entry;
+	size_t i, k;
 
-	json_array_foreach(hosts, i, entry) {
-		auto_free char *host = host_of(json_string_value(entry));
+	json_array_foreach(hosts, i, host) {
+		bool covered = false;
 
-		if (is_covered(host, list) == none)
+		json_array_foreach(list, k, entry)
+			covered |= ask_host_covers(json_string_value(entry),
+						   json_string_value(host));
+		if (covered == none)
 			return false;
 	}
 	return true;
