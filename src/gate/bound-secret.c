@@ -4,6 +4,8 @@
 #include "gate/bound-secret.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <resolv.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,24 +122,11 @@ ssize_t base64_decode(const char *text, size_t n, char *ret, size_t max)
 
 size_t base64_encode(const void *bytes, size_t n, char *ret)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
-	const uint8_t *p = bytes;
-	size_t out = 0;
+	const int len = b64_ntop(bytes, n, ret, BASE64_SIZE(n));
 
-	for (size_t i = 0; i < n; i += 3) {
-		const uint32_t bits =
-			(uint32_t)p[i] << 16 |
-			(i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
-			(i + 2 < n ? p[i + 2] : 0);
-
-		ret[out++] = digits[bits >> 18];
-		ret[out++] = digits[bits >> 12 & 63];
-		ret[out++] = i + 1 < n ? digits[bits >> 6 & 63] : '=';
-		ret[out++] = i + 2 < n ? digits[bits & 63] : '=';
-	}
-	ret[out] = '\0';
-	return out;
+	if (len < 0)
+		abort();	/* The size is right */
+	return (size_t)len;
 }
 
 static const struct bound_secret *

@@ -32,7 +32,6 @@
 
 enum {
 	MESSAGES_MAX = 64,	/* Taken before other sources have their turn */
-	DRAIN_MAX = 4096,	/* More than the socket can hold */
 	EARLY_MS = 2,		/* A command that runs for longer may connect */
 	FINISH_MS = 2500,	/* Longer than the gate gives itself */
 	SEND_S = 5,		/* For a gate that takes no more messages */
@@ -251,23 +250,14 @@ static bool take_message(struct gate_client *k)
 	return true;
 }
 
-static void take_messages(struct gate_client *k, int max)
-{
-	while (max-- && k->control.fd >= 0 && take_message(k))
-		;
-}
-
 static int on_control(void *arg, uint32_t events)
 {
-	(void)events;
-	take_messages(arg, MESSAGES_MAX);
-	return 0;
-}
+	struct gate_client *k = arg;
 
-void gate_client_drain(struct gate_client *k)
-{
-	if (k)
-		take_messages(k, DRAIN_MAX);
+	(void)events;
+	for (int i = 0; i < MESSAGES_MAX && k->control.fd >= 0 && take_message(k); i++)
+		;
+	return 0;
 }
 
 void gate_client_finish(struct gate_client *k)

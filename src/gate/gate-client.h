@@ -63,13 +63,8 @@ int gate_client_new(struct loop *loop, const struct gate_client_config *config,
 		    struct listener_set *listeners, struct gate_client **ret,
 		    struct err *err);
 
-/* Take what the gate has said so far. A refusal is reported before the client
- * hears of it, so nothing that a program saw is missing then.
- */
-void gate_client_drain(struct gate_client *client);
-
-/* The same when all programs inside have ended, and wait until the gate has
- * passed on what they sent last: at once, as a rule; two seconds at most
+/* All programs inside have ended: take what the gate has reported, and wait until it has
+ * forwarded what they sent last: at once, as a rule; two seconds at most
  */
 void gate_client_finish(struct gate_client *client);
 

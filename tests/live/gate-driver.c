@@ -466,7 +466,7 @@ int main(int argc, char **argv)
 	loop_run(loop);
 	if (waitpid(pid, &status, 0) < 0)
 		die("wait");
-	gate_client_drain(keeper);	/* What the client has heard is told */
+	gate_client_finish(keeper);
 	gate_client_free(keeper);
 	policy_unref(config.policy);
 	loop_free(loop);
