@@ -47,7 +47,7 @@ enum {
 };
 
 /**
- * struct observer_rules - The view, and room for one answer's words
+ * struct observer_rules - The view, and buffers for the strings of one verdict
  * @initial:	What the mounts of the sandbox were made from
  * @plan:	How they were made; or what Landlock grants instead
  * @since:	When the run began: older repositories are existing ones
