@@ -73,6 +73,7 @@ static const struct {
 	{ "network.mode", "\"none\"", NULL },
 	{ "network.allowedDomains", "[\"A.example\"]", "host a.example" },
 	{ "network.deniedDomains", "[\"a.example\"]", NULL },
+	{ "network.mitmProxy.domains", "[\"a.example\"]", NULL },
 	{ "network.deniedDomainReasons", "{\"a\": \"b\"}", NULL },
 	{ "network.strictAllowlist", "true", NULL },
 	{ "network.allowManagedDomainsOnly", "true", NULL },

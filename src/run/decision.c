@@ -566,7 +566,7 @@ static void note_settings(struct view *view,
 			view_note(view, mem_printf("%s; the rest is enforced",
 						   note->text));
 		else if ((note->level == NOTE_UNKNOWN && !as_srt) ||
-			 strstr(note->text, "network.mitmProxy: "))
+			 strstr(note->text, "network.mitmProxy.socketPath: "))
 			view_note(view, mem_strdup(note->text));
 	}
 }

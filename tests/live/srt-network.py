@@ -196,4 +196,15 @@ print("connected")"""
             equal("connected" in r.out, reached, network, r)
 
 
+@test
+def a_host_of_mitm_proxy_is_refused(t):
+    """srt asks a proxy for it; cloche has none, and reaches it in no other way"""
+    network = {"allowedDomains": ["a.example.org", "b.example.org"],
+               "mitmProxy": {"socketPath": t.away + "/s", "domains": ["a.example.org"]}}
+    for host, refused in (("a.example.org", True), ("b.example.org", False)):
+        r = srt(t, "-s", settings(t, config(network)), "curl", "-sS", "-m", "60",
+                f"http://{host}/")
+        equal("mitmProxy.domains[0]" in r.out, refused, host, repr(r))
+
+
 main()
