@@ -129,8 +129,8 @@ size_t base64_encode(const void *bytes, size_t n, char *ret)
 	return (size_t)len;
 }
 
-static const struct bound_secret *
-find_placeholder(const struct bound_secrets *secrets, const char *p, size_t n)
+const struct bound_secret *
+bound_secrets_find(const struct bound_secrets *secrets, const char *p, size_t n)
 {
 	for (size_t i = 0; i < secrets->len; i++) {
 		const char *placeholder = secrets->v[i].placeholder;
@@ -154,9 +154,9 @@ static bool find_basic(const struct bound_secrets *secrets,
 		return false;
 	user = (size_t)(colon - plain);
 	*ret = (struct credential_use){
-		.secret = find_placeholder(secrets, colon + 1,
-					   (size_t)n - user - 1),
-		.user = find_placeholder(secrets, plain, user),
+		.secret = bound_secrets_find(secrets, colon + 1,
+					     (size_t)n - user - 1),
+		.user = bound_secrets_find(secrets, plain, user),
 		.form = CREDENTIAL_BASIC_PASSWORD,
 		.at = text,
 	};
@@ -196,7 +196,7 @@ bool credential_find(const struct bound_secrets *secrets,
 	if (!is_field(secrets, header->name, NULL))
 		return false;
 	*ret = (struct credential_use){
-		.secret = find_placeholder(secrets, value.p, value.n),
+		.secret = bound_secrets_find(secrets, value.p, value.n),
 		.form = CREDENTIAL_WHOLE,
 		.at = value,
 	};
@@ -208,7 +208,7 @@ bool credential_find(const struct bound_secrets *secrets,
 			(size_t)(value.p + value.n - blank),
 		};
 		*ret = (struct credential_use){
-			.secret = find_placeholder(secrets, rest.p, rest.n),
+			.secret = bound_secrets_find(secrets, rest.p, rest.n),
 			.form = CREDENTIAL_SCHEME,
 			.at = rest,
 		};
@@ -240,9 +240,9 @@ static bool is_below(struct http_span target, const char *path)
 	       (end == n || !n || path[n - 1] == '/' || target.p[n] == '/');
 }
 
-static bool is_bound(const struct bound_secret *s,
-		     const struct http_request *request,
-		     const struct host *host)
+bool bound_secret_allows(const struct bound_secret *s,
+			 const struct http_request *request,
+			 const struct host *host)
 {
 	return bound_secret_covers(s, host) &&
 	       (!s->method || http_span_is(request->method, s->method)) &&
@@ -254,8 +254,9 @@ credential_misplaced(const struct credential_use *use,
 		     const struct http_request *request,
 		     const struct host *host)
 {
-	if (!is_bound(use->secret, request, host))
+	if (!bound_secret_allows(use->secret, request, host))
 		return use->secret;
-	return use->user && !is_bound(use->user, request, host) ? use->user
-								: NULL;
+	return use->user && !bound_secret_allows(use->user, request, host)
+		       ? use->user
+		       : NULL;
 }

@@ -35,6 +35,8 @@ enum {
  * @optional:	Without a value it has no placeholder either, and is never found
  * @masked:	Of a text that settings mask; @name is that of its file or variable
  * @path:	What the path of a request must begin with, or NULL
+ * @aws_key, @aws_token: Of an access key of AWS: 1 and the number of its secret key and
+ *		of its session token, or 0
  */
 struct bound_secret {
 	char *name, *placeholder;
@@ -43,6 +45,7 @@ struct bound_secret {
 	size_t n_hosts;
 	char *header, *method, *path;
 	bool optional, masked;
+	size_t aws_key, aws_token;
 };
 
 struct bound_secrets {
@@ -101,6 +104,16 @@ const struct bound_secret *
 credential_misplaced(const struct credential_use *use,
 		     const struct http_request *request,
 		     const struct host *host);
+
+/* The secret that the @n bytes at @p are the placeholder of, or NULL */
+const struct bound_secret *
+bound_secrets_find(const struct bound_secrets *secrets, const char *p,
+		   size_t n);
+
+/* The same for a secret that stands elsewhere: true if it may be put into @request */
+bool bound_secret_allows(const struct bound_secret *secret,
+			 const struct http_request *request,
+			 const struct host *host);
 
 /* Decode base64 as credentials have it, padded or not: the length, or -EBADMSG if
  * it is not base64 or does not fit

@@ -39,6 +39,7 @@
 #include "run/landlock-proxies.h"
 #include "run/options.h"
 #include "run/run-secrets.h"
+#include "run/secret-binding.h"
 #include "run/tmpdir.h"
 #include "view/realpath.h"
 #include "view/symlink-guard.h"
@@ -269,7 +270,7 @@ int decision_policy_report(const struct options *options, bool check,
 	request.approves = approvals_allow;
 	request.approves_arg = approvals;
 	r = settings_load(&request, ret, report, err);
-	if (r == 0 && (r = run_secrets_expand(*ret, err)) < 0) {
+	if (r == 0 && (r = secret_bindings_expand(*ret, err)) < 0) {
 		policy_unref(*ret);
 		*ret = NULL;
 	}

@@ -47,11 +47,6 @@ struct run_secrets {
 /* Where the sandbox finds @bundle */
 #define RUN_SECRETS_BUNDLE "/etc/ssl/certs/ca-certificates.crt"
 
-/* Check the entries of @policy, "NAME[@HOST,...]", one for each name in the end, and
- * allow their hosts. 0, or a negative errno with a message.
- */
-int run_secrets_expand(struct policy *policy, struct err *err);
-
 /* True if @policy has something for cloche-tls to do */
 bool run_secrets_wanted(const struct policy *policy);
 

@@ -67,6 +67,7 @@ struct exchange {
  * @closed:	It is freed after the events at hand
  * @cut:	The server's end was not announced: neither is the client's
  * @active:	Something moved since the idle timer was started
+ * @needs:	Bytes of head and body that must be here before the head is judged, or 0
  * @hold:	Ends the wait for the rest of what @scrub has kept back
  */
 struct tls_conn {
@@ -82,6 +83,7 @@ struct tls_conn {
 	struct http_body up_body, down_body;
 	struct h2_relay *h2;
 	unsigned int served;
+	size_t needs;
 	bool last, closing, closed, cut, active;
 	struct timer timer, hold;
 	struct loop_task task;
@@ -234,15 +236,26 @@ static void note_uses(struct tls_conn *conn, const struct rewrite *w,
 static void take_head(struct tls_conn *conn, size_t n)
 {
 	struct rewrite *w = mem_zalloc(sizeof(*w));
-	int r = rewrite_head(conn->client.in.p, n, &conn->host,
-			     conn->server->secrets, conn->server->values, w,
-			     &conn->upstream.head);
+	int r;
 
-	if (r < 0) {
+	w->body = conn->client.in.p + n;
+	w->n_body = conn->client.in.len - n;
+	w->waits = true;
+	r = rewrite_head(conn->client.in.p, n, &conn->host,
+			 conn->server->secrets, conn->server->values, w,
+			 &conn->upstream.head);
+	if (r == -EAGAIN) {
+		/* A body that is signed must be here first */
+		if (w->request.expects && !conn->needs)
+			buf_adds(&conn->client.out,
+				 "HTTP/1.1 100 Continue\r\n\r\n");
+		conn->needs = n + w->needs;
+	} else if (r < 0) {
 		tls_refusal_request(conn->server, conn->id, &conn->host, w, r,
 				    &conn->client.out);
 		conn_finish(conn);
 	} else {
+		conn->needs = 0;
 		conn->exchange = mem_zalloc(sizeof(*conn->exchange));
 		note_uses(conn, w, &conn->exchange->scrub);
 		conn->exchange->request = (struct http_request){
@@ -323,7 +336,8 @@ static void handshake_client(struct tls_conn *conn)
 
 static bool step_head(struct tls_conn *conn)
 {
-	const bool moved = tls_end_fill(&conn->client, HTTP_HEAD_LONG_MAX);
+	const bool moved = tls_end_fill(
+		&conn->client, conn->needs ? conn->needs : HTTP_HEAD_LONG_MAX);
 	const struct buf *in = &conn->client.in;
 	ssize_t n;
 
@@ -354,6 +368,11 @@ static bool step_head(struct tls_conn *conn)
 	}
 	if (!conn->upstream.open)
 		return moved;
+	if (conn->needs > in->len) {
+		if (conn->client.eof)
+			conn_abort(conn);
+		return moved;
+	}
 	take_head(conn, (size_t)n);
 	return true;
 }

@@ -84,8 +84,10 @@ void tls_refusal_request(struct tls_server *server, uint32_t id,
 		what = HTTP_ANSWER_BLOCKED;
 	} else if (error == -EACCES) {
 		what = HTTP_ANSWER_MISDIRECTED;
+	} else if (error == -EPERM) {
+		what = HTTP_ANSWER_BLOCKED;
 	}
-	if (error == -EACCES)
+	if (error == -EACCES || error == -EPERM)
 		tls_report_refused(server, id, rewrite->why, misplaced, fix.p);
 	http_answer_write(what,
 			  &(struct http_answer_text){

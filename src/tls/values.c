@@ -189,6 +189,30 @@ static int read_whole(struct tls_config *config, size_t i, int fd,
 			       err);
 }
 
+static size_t secret_named(const struct bound_secrets *secrets,
+			   const char *name)
+{
+	for (size_t i = 0; i < secrets->len; i++) {
+		if (secrets->v[i].placeholder &&
+		    !strcmp(secrets->v[i].name, name))
+			return i + 1;
+	}
+	return 0;
+}
+
+/* What AWS's own programs read: an access key and what goes with it */
+static void link_keys(struct bound_secrets *secrets)
+{
+	const size_t id = secret_named(secrets, "AWS_ACCESS_KEY_ID");
+
+	if (!id)
+		return;
+	secrets->v[id - 1].aws_key =
+		secret_named(secrets, "AWS_SECRET_ACCESS_KEY");
+	secrets->v[id - 1].aws_token =
+		secret_named(secrets, "AWS_SESSION_TOKEN");
+}
+
 int values_read(struct tls_config *config, const int *fds,
 		struct source_values *ret, struct err *err)
 {
@@ -206,5 +230,6 @@ int values_read(struct tls_config *config, const int *fds,
 			r = fail_in(err, r, "secret '%s'",
 				    config->secrets.v[i].name);
 	}
+	link_keys(&config->secrets);
 	return r;
 }

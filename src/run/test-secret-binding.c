@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/test-run-secrets.c - what binding a secret adds to a policy */
+/* run/test-secret-binding.c - what binding a secret adds to a policy */
 
-#include "run/run-secrets.h"
+#include "run/secret-binding.h"
 
 #include <errno.h>
 
@@ -20,7 +20,7 @@ static int expand(struct policy *policy, const char *const *texts,
 		CHECK_INT(policy_add_string(policy, LIST_SECRETS, *texts,
 					    origin, err),
 			  0);
-	return run_secrets_expand(policy, err);
+	return secret_bindings_expand(policy, err);
 }
 
 #define EXPAND(policy, err, ...) \
@@ -88,4 +88,26 @@ TEST(what_is_wrong_is_refused)
 				  wrong[i]);
 		CHECK_INT(policy->lists[LIST_SECRETS].len, 3);
 	}
+}
+
+TEST(a_key_of_aws_has_three_parts)
+{
+	auto_policy struct policy *policy = policy_new("/p", "/home/u");
+	const struct list_rules *list = &policy->lists[LIST_SECRETS];
+	struct err err = { 0 };
+
+	CHECK_INT(EXPAND(policy, &err, "aws@sts.test"), 0);
+	CHECK_INT(list->len, 3);
+	CHECK_STR(list->v[0].text, "AWS_ACCESS_KEY_ID@sts.test");
+	CHECK_STR(list->v[1].text, "AWS_SECRET_ACCESS_KEY@sts.test");
+	CHECK_STR(list->v[2].text, "AWS_SESSION_TOKEN@sts.test");
+	CHECK(list->v[2].detail && !list->v[1].detail);
+}
+
+TEST(hosts_of_aws_must_be_named)
+{
+	auto_policy struct policy *policy = policy_new("/p", "/home/u");
+	struct err err = { 0 };
+
+	CHECK_INT(EXPAND(policy, &err, "aws"), -EINVAL);
 }
