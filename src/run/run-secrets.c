@@ -129,9 +129,12 @@ static void put_value(const char *name, const char *from, int fd)
 	if (starts_with(from, "env:"))
 		value = getenv(from + 4);
 	if (!from) {
-		const pid_t pid = fork();
+		const pid_t self = getpid(), pid = fork();
 
 		if (!pid) {
+			/* A store that hangs ends with the run */
+			if (proc_die_with_parent(self) < 0)
+				_exit(127);
 			/* That there is none is no error where a variable has it */
 			if (getenv(name))
 				(void)dup2(open("/dev/null",

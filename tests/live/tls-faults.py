@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/tls-faults.py - secrets, and clients, stores and sources that misbehave"""
+
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tls_origin import *
+
+
+@test
+def a_placeholder_in_pieces_is_found(t):
+    """A TLS record for each byte of the head"""
+    origins()
+    r = run(t, """/usr/bin/python3 -c 'import os, socket, ssl
+s = ssl.create_default_context().wrap_socket(socket.create_connection(("good.test", 443)),
+                                             server_hostname="good.test")
+s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+for c in ("GET / HTTP/1.1\\r\\nHost: good.test\\r\\nAuthorization: Bearer " +
+          os.environ["TOKEN"] + "\\r\\nConnection: close\\r\\n\\r\\n").encode():
+    s.sendall(bytes((c,)))
+print(s.recv(12))'""").ok()
+    contains(r.out, "HTTP/1.1 200")
+    equal(authorizations(), [f"Bearer {VALUE}"])
+
+
+@test
+def a_second_handshake_is_refused(t):
+    origins()
+    client = """openssl s_client -tls1_2 -connect good.test:443 -servername good.test \
+    -proxy 127.0.0.1:3128 2>&1"""
+    r = run(t, f"echo R | {client}")
+    contains(r.out, "no renegotiation")
+    # The control: without that letter it is a session like any other
+    r = run(t, f"echo Q | {client}").ok()
+    contains(r.out, "Verify return code: 0 (ok)")
+    lacks(r.out, "no renegotiation")
+    equal(Origin.seen, [])
+
+
+def beside(t, store):
+    """Our programs, with another one for the store"""
+    for name in ("cloche", "cloche-tls"):
+        shutil.copy(os.path.join(os.path.dirname(CLOCHE), name), t.away)
+    t.write(t.away + "/cloche-secret", "#!/bin/sh\n" + store)
+    os.chmod(t.away + "/cloche-secret", 0o755)
+    return t.away + "/cloche", "run", "--secret", "NOWHERE@good.test", "--"
+
+
+@test
+def a_store_that_cannot_give_the_value_ends_the_run(t):
+    r = t.outside(*beside(t, "echo 'cloche: the keyring is locked' >&2; exit 1\n"), "touch", "ran")
+    contains(r.ended(125).err, "the keyring is locked")
+    contains(r.err, "secret 'NOWHERE': there is no value")
+    check(not t.exists("ran"))
+    r = t.outside(*beside(t, "exec sleep 1000\n"), "touch", "ran")
+    contains(r.ended(125).err, "secret 'NOWHERE': no value was received within 10 s")
+    check(not t.exists("ran"))		# The harness finds a sleep that is left
+    t.outside(*beside(t, "echo the-value-of-it\n"), "touch", "ran").ok()
+    check(t.exists("ran"))
+
+
+own_host(NAMES)
+make_certificates()
+main()
