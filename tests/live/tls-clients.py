@@ -6,6 +6,7 @@ value in the environment, the arguments and the memory of all processes inside.
 """
 
 import base64
+import hashlib
 import json
 import os
 import random
@@ -77,7 +78,25 @@ class Watching(Origin):
     def do_GET(self):
         Origin.held += holders(VALUE.encode())
         Origin.placed += holders(Origin.fake.encode()) if Origin.fake else []
-        super().do_GET()
+        if self.path == "/websocket":
+            self.echo()
+        else:
+            super().do_GET()
+
+    def echo(self):
+        """One short text, as RFC 6455 has it"""
+        self.seen.append((self.headers["Host"], self.path, self.headers, b""))
+        key = self.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+        accept = base64.b64encode(hashlib.sha1(key.encode()).digest()).decode()
+        self.wfile.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                         b"Connection: Upgrade\r\nSec-WebSocket-Accept: " +
+                         accept.encode() + b"\r\n\r\n")
+        for _ in range(2):		# The text, and the end
+            kind, length = self.rfile.read(2)
+            mask = self.rfile.read(4)
+            text = bytes(c ^ mask[i % 4] for i, c in enumerate(self.rfile.read(length & 127)))
+            self.wfile.write(bytes((kind, len(text))) + text)
+        self.close_connection = True
 
     do_POST = do_PUT = do_GET
 
@@ -118,6 +137,13 @@ print(httpx.get("https://good.test/httpx",
     stream_context_create(["http" => ["header" => "Authorization: Bearer ".getenv("TOKEN")]]));'"""),
     "perl": ("perl -MLWP::Protocol::https -e 1", """perl -MLWP::UserAgent -e 'print LWP::UserAgent->new->get(
     "https://good.test/perl", Authorization => "Bearer $ENV{TOKEN}")->content'"""),
+    "websocket": ("/usr/bin/python3 -c 'import websockets'", """/usr/bin/python3 -c 'import asyncio, os, websockets
+async def main():
+    async with websockets.connect("wss://good.test/websocket", extra_headers={
+            "Authorization": "Bearer " + os.environ["TOKEN"]}) as s:
+        await s.send("hello")
+        print(await s.recv())
+asyncio.run(main())'"""),
     "s_client": ("openssl version", """{ printf 'GET /s_client HTTP/1.1\\r\\nHost: good.test\\r\\n'
 printf 'Authorization: Bearer %s\\r\\nConnection: close\\r\\n\\r\\n' "$TOKEN"; } |
 openssl s_client -quiet -verify_return_error -connect good.test:443 -servername good.test 2>/dev/null"""),
@@ -128,6 +154,11 @@ HEAVY = {
            "GH_CONFIG_DIR=$PWD/gh gh api --hostname good.test /gh || true"),
     "pip": ("pip3 --version", "pip3 download --no-cache-dir --disable-pip-version-check "
             "--index-url https://x:$TOKEN@good.test/pip thing || true"),
+    "cargo": ("cargo --version", """git init -q index; echo '{"dl": "https://good.test/dl",
+"api": "https://good.test/cargo"}' > index/config.json
+git -C index add .; git -C index -c user.name=x -c user.email=x@x commit -qm x
+CARGO_HOME=$PWD/cargo CARGO_REGISTRIES_T_INDEX=file://$PWD/index \\
+    cargo owner --list thing --registry t --token "$TOKEN" || true"""),
 }
 
 
@@ -141,7 +172,7 @@ def client(name, installed, script):
         r = run(t, script).ok()
         sent = [a for a in authorizations() if a]
         basic = "Basic " + base64.b64encode(f"x:{VALUE}".encode()).decode()
-        check(sent and set(sent) <= {BEARER, f"token {VALUE}", basic}, sent, r.out, r.err)
+        check(sent and set(sent) <= {BEARER, f"token {VALUE}", VALUE, basic}, sent, r.out, r.err)
         lacks(r.out + r.err, VALUE)
         equal(Origin.held, [])
         check(Origin.placed, "the control: the placeholder was found in no process")
