@@ -152,8 +152,8 @@ def journal(t, *argv):
 
 @as_root
 def journald_and_its_remote_have_every_record(t):
-    """journald and systemd-journal-remote acknowledge nothing before they have written it:
-    they are not killed here. The exporter and the uploader, which have cursors, are.
+    """journald acknowledges nothing. It and systemd-journal-remote are not killed here; the
+    exporter and the uploader, which have cursors, are.
     """
     for program in JOURNALD, REMOTE, UPLOAD:
         if not os.path.exists(program):
