@@ -162,21 +162,42 @@ static void mark_place(struct path_rules *rules, const char *path,
 	}
 }
 
+/* True if a rule that is at least as strong hides @path, or a directory above it */
+static bool is_hidden(const struct policy *p, enum rule_strength strength,
+		      const char *path)
+{
+	const struct path_rules *hidden = &p->paths[PATH_DENY_READ];
+
+	for (size_t i = 0; i < hidden->len; i++) {
+		if (hidden->v[i].strength >= strength && !hidden->v[i].glob &&
+		    path_is_within(hidden->v[i].path, path))
+			return true;
+	}
+	return false;
+}
+
 static void add_row(struct policy *p, const struct source *source,
 		    const char *dir, const struct row *row)
 {
 	const enum path_list list = kinds[row->kind].list;
 	auto_free char *path = *row->path ? path_join(dir, row->path)
 					  : mem_strdup(dir);
-	struct path_rule *rule = policy_take_literal(p, list, mem_strdup(path),
-		kinds[row->kind].strength, origin_make(source, NULL, row->reason));
+	/* What is public in a hidden directory is shown, unless somebody hides it */
+	const bool denied = (row->kind == ROW_SHOWN || row->kind == ROW_OWN) &&
+			    is_hidden(p, RULE_USER, path);
+	const enum rule_place place = denied ? PLACE_HOST : kinds[row->kind].place;
+	struct path_rule *rule;
 
+	if (denied && row->kind == ROW_SHOWN)
+		return;
+	rule = policy_take_literal(p, list, mem_strdup(path),
+		kinds[row->kind].strength, origin_make(source, NULL, row->reason));
 	if (rule) {
 		rule->marker = row->marker;
 		rule->keys = row->keys;
-		rule->place = kinds[row->kind].place;
+		rule->place = place;
 		rule->obeyed = is_obeyed(row);
-	} else if (kinds[row->kind].place != PLACE_HOST || is_obeyed(row)) {
+	} else if (place != PLACE_HOST || is_obeyed(row)) {
 		mark_place(&p->paths[list], path, row);
 	}
 }
@@ -264,28 +285,17 @@ static void add_named(struct policy *p)
 	}
 }
 
-/* True if a rule hides @path, which is below the home, or a directory above it */
-static bool is_hidden_below_home(const struct policy *p, const char *path)
-{
-	const struct path_rules *hidden = &p->paths[PATH_DENY_READ];
-	auto_free char *full = path_join(p->home, path);
-
-	for (size_t i = 0; i < hidden->len; i++) {
-		if (!hidden->v[i].glob && path_is_within(hidden->v[i].path,
-							 full))
-			return true;
-	}
-	return false;
-}
-
 static void add_srt_writable(struct policy *p)
 {
 	const struct source *source = policy_add_source(p, SCOPE_BUILTIN,
 		"profile srt", NULL, 0, "/");
 
 	for (size_t i = 0; i < ARRAY_SIZE(srt_writable); i++) {
-		if (*srt_writable[i] == '~' &&
-		    (!p->home || is_hidden_below_home(p, srt_writable[i] + 2)))
+		const bool in_home = *srt_writable[i] == '~';
+		auto_free char *path = in_home && p->home ?
+			path_join(p->home, srt_writable[i] + 2) : NULL;
+
+		if (in_home && (!path || is_hidden(p, RULE_BASELINE, path)))
 			continue;
 		(void)policy_add_path(p, PATH_ALLOW_WRITE, srt_writable[i],
 			RULE_BASELINE,

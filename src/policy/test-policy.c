@@ -202,6 +202,28 @@ TEST(a_finished_policy_has_our_tables)
 		       "/etc/claude-code/managed-settings.d"));
 }
 
+TEST(an_explicit_denial_also_hides_what_is_public)
+{
+	auto_policy struct policy *p = policy_new("/home/u/w", "/home/u");
+	auto_policy struct policy *above = policy_new("/home/u/w", "/home/u");
+	const struct path_rule *rule;
+
+	policy_add_literal(p, PATH_DENY_READ, "/home/u/.gnupg", RULE_USER,
+			   from(p, SCOPE_FLAG, "/"));
+	CHECK_INT(policy_finish(p, NULL), 0);
+	rule = rule_for(p, PATH_DENY_READ, "/home/u/.gnupg");
+	CHECK(rule && rule->place == PLACE_HOST);
+	CHECK(!rule_for(p, PATH_ALLOW_READ, "/home/u/.gnupg/pubring.kbx"));
+	CHECK(rule_for(p, PATH_ALLOW_READ, "/home/u/.ssh/known_hosts"));
+
+	policy_add_literal(above, PATH_DENY_READ, "/home", RULE_USER,
+			   from(above, SCOPE_FLAG, "/"));
+	CHECK_INT(policy_finish(above, NULL), 0);
+	rule = rule_for(above, PATH_DENY_READ, "/home/u/.gnupg");
+	CHECK(rule && rule->place == PLACE_HOST);
+	CHECK(!rule_for(above, PATH_ALLOW_READ, "/home/u/.ssh/known_hosts"));
+}
+
 TEST(profile_srt_has_only_what_srt_has)
 {
 	auto_policy struct policy *p = policy_new("/home/u/w", "/home/u");
