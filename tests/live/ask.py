@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -179,7 +180,9 @@ class Screen:
     """What a person sees: tmux renders it"""
 
     def __init__(self, t, argv):
-        self.base = ["tmux", "-S", os.path.join(t.root, "tmux"), "-f", "/dev/null"]
+        # A socket for each: the server of the one before may still be ending
+        self.base = ["tmux", "-S", os.path.join(tempfile.mkdtemp(dir=t.root), "tmux"),
+                     "-f", "/dev/null"]
         self.call("new-session", "-d", "-x", "80", "-y", "24",
                   " ".join(map(shlex.quote, argv)) + "; echo ended $?; cat")
 
