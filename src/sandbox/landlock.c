@@ -169,8 +169,8 @@ static bool is_hidden(const struct plan *plan, const struct plan_mount *m)
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		const struct plan_mount *above = &plan->mounts.v[i];
 
-		if (above != m && path_is_within(above->path, m->path) &&
-		    (is_root(above) || above->kind == MOUNT_MASK_DIR))
+		if ((is_root(above) || above->kind == MOUNT_MASK_DIR) &&
+		    above != m && path_is_within(above->path, m->path))
 			return false;
 	}
 	return !path_is_within("/dev", m->path) &&
@@ -195,6 +195,7 @@ struct carving {
  */
 static bool leads(const struct carving *c, const char *path, bool *is)
 {
+	const size_t n = strlen(path);
 	bool found = false;
 
 	for (size_t i = 0; i < c->len; i++) {
@@ -202,7 +203,7 @@ static bool leads(const struct carving *c, const char *path, bool *is)
 
 		if (!path_is_within(path, m->path))
 			continue;
-		*is |= !m->path[strlen(path)];
+		*is |= !m->path[n];
 		found |= *is || m->kind != MOUNT_MASK_DIR;
 	}
 	return found;
@@ -260,7 +261,7 @@ static bool list_hidden(const struct plan *plan, struct carving *ret)
 {
 	bool found = false;
 
-	for (size_t i = 0; i < plan->mounts.len; i++) {
+	for (size_t i = 0; (ret || !found) && i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
 
 		if (!is_hidden(plan, m))

@@ -347,22 +347,27 @@ static void hide_copies(struct view *view)
 		{ "", "~" }, { "", ".swp" }, { ".", ".swp" }, { "#", "#" },
 		{ "", ".lock" }, { "", ".tmp" },
 	};
-	const size_t count = view->rules.len, n = ARRAY_SIZE(names);
+	const size_t count = view->rules.len;
 
-	for (size_t i = 0; i < count * n; i++) {
-		const struct view_rule r = view->rules.v[i / n];	/* It moves */
-		auto_free char *dir = NULL, *path = NULL;
-		struct stat st = { 0 };
+	for (size_t i = 0; i < count; i++) {
+		const struct view_rule r = view->rules.v[i];	/* It moves */
+		auto_free char *dir = NULL;
+		bool writable;
 
 		if (r.list != PATH_DENY_READ || !S_ISREG(r.mode) || r.rule->glob ||
 		    view->policy->profile == PROFILE_SRT)
 			continue;
 		dir = path_parent(r.path);
-		path = mem_printf("%s/%s%s%s", dir, names[i % n].before,
-				  path_base(r.path), names[i % n].after);
-		if (view_sees(view, AT_FDCWD, path, &st) ? S_ISREG(st.st_mode) :
-		    view_is_writable(view, r.path))
-			view_add_seen(view, r.list, path, r.rule, &st);
+		writable = view_is_writable(view, r.path);
+		for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+			auto_free char *path = mem_printf("%s/%s%s%s", dir,
+				names[k].before, path_base(r.path), names[k].after);
+			struct stat st = { 0 };
+
+			if (view_sees(view, AT_FDCWD, path, &st) ?
+			    S_ISREG(st.st_mode) : writable)
+				view_add_seen(view, r.list, path, r.rule, &st);
+		}
 	}
 	view_sort(view);
 }
