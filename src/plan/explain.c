@@ -259,6 +259,8 @@ static void add_variable_words(struct buf *out, const struct policy *policy,
 	if (!words.len)
 		buf_adds(&words, v.pass && outside && !strcmp(outside, value) ?
 				 v.reason : "set for the sandbox");
+	if (v.replaced)
+		buf_adds(out, "a placeholder for the value outside; ");
 	text_escape(out, buf_str(&words));
 }
 
@@ -271,7 +273,7 @@ static void print_withheld(const struct policy *policy, struct buf *out)
 
 		auto_free char *why = mem_printf("%s; --env NAME passes it", v.reason);
 
-		if (!v.pass && n)
+		if (!v.pass && !v.replaced && n)
 			print_line(out, "not passed", name, why);
 	}
 }

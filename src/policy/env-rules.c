@@ -286,6 +286,19 @@ static bool is_listed(const struct policy *policy, enum string_list list,
 	return false;
 }
 
+/* True if a value of its own is set: "NAME=VALUE" */
+static bool is_given(const struct policy *policy, const char *name, size_t n)
+{
+	const struct list_rules *rules = &policy->lists[LIST_ENV_SET];
+
+	for (size_t i = 0; i < rules->len; i++) {
+		if (!strncmp(rules->v[i].text, name, n) &&
+		    rules->v[i].text[n] == '=')
+			return true;
+	}
+	return false;
+}
+
 static struct env_verdict stays(bool secret, const char *reason)
 {
 	return (struct env_verdict){ .secret = secret, .reason = reason };
@@ -303,7 +316,9 @@ struct env_verdict env_decide(const struct policy *policy, const char *entry,
 	const struct row *row;
 
 	if (is_listed(policy, LIST_ENV_DENY, entry, n))
-		return stays(true, "a credential by the settings");
+		return is_given(policy, entry, n) ?
+			(struct env_verdict){ .replaced = true, .reason = "stays outside; the command has another value" } :
+			stays(true, "a credential by the settings");
 	if (is_listed(policy, LIST_ENV_SET, entry, n))
 		return passes("named by --env");
 	if (policy->profile == PROFILE_SRT)

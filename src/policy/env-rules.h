@@ -13,10 +13,11 @@ struct policy;
  * struct env_verdict - Whether a variable goes in, and why
  * @pass:	It goes in
  * @secret:	It stays outside because it looks like a secret
+ * @replaced:	It stays outside, and the command has a value of its own: a placeholder
  * @reason:	Words; never NULL
  */
 struct env_verdict {
-	bool pass, secret;
+	bool pass, secret, replaced;
 	const char *reason;
 };
 

@@ -493,21 +493,33 @@ static void note_variables(struct decision *s, const struct options *options)
 	}
 }
 
+/* True if bound secrets can be put into requests of the command */
+static bool can_put_in(const struct policy *policy, enum tier tier)
+{
+	return net_is_filtered(policy->net) && tier == TIER_FULL;
+}
+
 /* What waits for the user's approval, and what is asked for in vain */
-static void note_policy(struct decision *s, bool observed)
+static void note_policy(struct decision *s, const struct plan_request *request)
 {
 	const struct list_rules *asked = &s->policy->lists[LIST_ENV_SET];
 	char *text = approvals_note(s->report);
 
-	if (!observed && policy_flag(s->policy, FLAG_LOCAL_BINDING, false))
+	if (!request->observe && policy_flag(s->policy, FLAG_LOCAL_BINDING, false))
 		view_note(s->view, mem_strdup("allowLocalBinding needs the observer: name ports with --publish"));
 	if (text)
 		view_note(s->view, text);
+	if (s->policy->lists[LIST_SECRETS].len &&
+	    !can_put_in(s->policy, request->tier))
+		view_note(s->view, mem_strdup("bound secrets stay outside, and requests go out without them: that needs the full tier and --net filtered"));
 	for (size_t i = 0; i < asked->len; i++) {
-		if (policy_has_string(s->policy, LIST_ENV_DENY,
-				      asked->v[i].text))
-			view_note(s->view, mem_printf("'%s' stays outside: credentials.envVars denies it",
-						      asked->v[i].text));
+		const char *name = asked->v[i].text;
+
+		if (policy_has_string(s->policy, LIST_ENV_DENY, name))
+			view_note(s->view, mem_printf("'%s' stays outside: %s", name,
+						      secret_is_bound(s->policy, name) ?
+						      "it is a bound secret" :
+						      "credentials.envVars denies it"));
 	}
 }
 
@@ -595,22 +607,40 @@ static struct walk_cache *open_walk(const struct policy *policy)
 	return walk_cache_new(text.p, text.len);
 }
 
+/* The variables that a run would set, for `explain` */
+static int name_placeholders(struct policy *policy, struct err *err)
+{
+	const struct list_rules *list = &policy->lists[LIST_SECRETS];
+	int r = 0;
+
+	for (size_t i = 0; !r && i < list->len; i++) {
+		const char *text = list->v[i].text;
+		auto_free char *entry = mem_printf("%.*s=", (int)strcspn(text, "@"), text);
+
+		r = policy_add_string(policy, LIST_ENV_SET, entry,
+				      list->v[i].origin, err);
+	}
+	return r;
+}
+
 /* `explain` reads no secret: it shows where one would be */
 static int start_secrets(struct decision *s, const struct plan_request *request,
 			 struct err *err)
 {
 	int r;
 
-	if (s->options->reads_no_secrets || !run_secrets_wanted(s->policy))
+	if (!run_secrets_wanted(s->policy))
 		return 0;
 	/* Every command of a session could use them */
 	if (options_has(s->options, OPTION_SESSION) &&
 	    !s->policy->lists[LIST_SECRETS].len)
 		return 0;
-	/* What settings bind stays hidden where it cannot be put in */
-	if (!net_is_filtered(s->policy->net) || request->tier != TIER_FULL)
+	/* What settings bind stays outside where it cannot be put in */
+	if (!can_put_in(s->policy, request->tier))
 		return !options_has(s->options, OPTION_SECRET) ? 0 :
 			fail(err, -EINVAL, "--secret needs the full tier and --net filtered");
+	if (s->options->reads_no_secrets)
+		return name_placeholders(s->policy, err);
 	r = run_secrets_start(s->policy, &s->secrets, err);
 	return r < 0 ? fail_in(err, r, "--secret") : 0;
 }
@@ -667,7 +697,7 @@ static int fill_decision(struct decision *s, char *const *argv, struct err *err)
 	note_settings(s->view, s->report, options->as_srt);
 	note_idle(s, options);
 	note_variables(s, options);
-	note_policy(s, request.observe);
+	note_policy(s, &request);
 	furnish_home(s, &request);
 	set_tmpdir(s, &request);
 	request.program = program = find_program(s);

@@ -20,19 +20,7 @@
 #include "gate/bound-secret.h"
 #include "policy/host.h"
 #include "policy/policy.h"
-
-static bool is_bound(const struct policy *policy, const char *name)
-{
-	const struct list_rules *list = &policy->lists[LIST_SECRETS];
-	const size_t n = strlen(name);
-
-	for (size_t i = 0; i < list->len; i++) {
-		if (!strncmp(list->v[i].text, name, n) &&
-		    list->v[i].text[n] == '@')
-			return true;
-	}
-	return false;
-}
+#include "run/secret-binding.h"
 
 /* Only a mask that the user's own settings have says more than its name */
 static bool is_usable(const struct policy *policy, enum string_list list,
@@ -43,7 +31,7 @@ static bool is_usable(const struct policy *policy, enum string_list list,
 	if (!rule->detail)
 		return false;
 	if (list == LIST_MASKED_VARIABLES)
-		return !is_bound(policy, rule->text) && getenv(rule->text);
+		return !secret_is_bound(policy, rule->text) && getenv(rule->text);
 	return realpath(rule->text, real) && !stat(real, &st) &&
 	       S_ISREG(st.st_mode);
 }

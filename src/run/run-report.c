@@ -115,7 +115,7 @@ static void add_withheld(const struct policy *policy, bool secret,
 		const size_t n = strcspn(*e, "=");
 		const struct env_verdict v = env_decide(policy, *e, n);
 
-		if (!n || v.pass || v.secret != secret)
+		if (!n || v.pass || v.replaced || v.secret != secret)
 			continue;
 		if (shown == NAMES_MAX) {
 			more++;

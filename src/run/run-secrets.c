@@ -38,6 +38,7 @@
 #include "policy/policy.h"
 #include "report/violation-store.h"
 #include "run/options.h"
+#include "run/secret-binding.h"
 
 enum {
 	KEY_SIZE = 32, /* Bytes that placeholders are made with */
@@ -113,13 +114,11 @@ static void put_value(const char *name, const char *from, int fd)
 	int status = -1;
 
 	if (starts_with(from, "file:")) {
-		const char *home = getenv("HOME");
-		const bool below = starts_with(from + 5, "~/") && home;
-		auto_free char *path = mem_printf("%s%s", below ? home : "",
-						  from + (below ? 6 : 5));
+		char path[PATH_MAX];
 		auto_buf struct buf text = { 0 };
 
-		if (fs_read(AT_FDCWD, path, BUNDLE_MAX, &text, NULL) < 0)
+		if (!secret_source_path(from + 5, path) ||
+		    fs_read(AT_FDCWD, path, BUNDLE_MAX, &text, NULL) < 0)
 			_exit(1);
 		_exit(fs_tell(fd, text.p, text.len) < 0);
 	}

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,16 @@ static const struct provider {
 	/* Which of its hosts must be said: anybody can have a bucket at some */
 	{ "aws", "AWS_ACCESS_KEY_ID", "" },
 };
+
+bool secret_source_path(const char *text, char ret[static PATH_MAX])
+{
+	const char *home = getenv("HOME");
+	const bool below = !strncmp(text, "~/", 2) && home;
+	auto_free char *path = mem_printf("%s%s", below ? home : "",
+					  text + (below ? 1 : 0));
+
+	return realpath(path, ret);
+}
 
 static bool is_variable_name(const char *text, size_t n)
 {
@@ -169,6 +180,51 @@ static int add_aws(struct policy *policy, struct err *err)
 	return r;
 }
 
+bool secret_is_bound(const struct policy *policy, const char *name)
+{
+	const struct list_rules *list = &policy->lists[LIST_SECRETS];
+	const size_t n = strlen(name);
+
+	for (size_t i = 0; i < list->len; i++) {
+		if (!strncmp(list->v[i].text, name, n) &&
+		    list->v[i].text[n] == '@')
+			return true;
+	}
+	return false;
+}
+
+/* What the value comes from stays outside, also where it cannot be put into requests:
+ * variables of any name, and files wherever they are
+ */
+static int withhold(struct policy *policy, struct err *err)
+{
+	const struct list_rules *secrets = &policy->lists[LIST_SECRETS];
+	const struct list_rules *sources = &policy->lists[LIST_SECRET_SOURCES];
+	int r = 0;
+
+	for (size_t i = 0; !r && i < secrets->len; i++) {
+		const char *text = secrets->v[i].text;
+		auto_free char *name = mem_strndup(text, strcspn(text, "@"));
+
+		r = policy_add_string(policy, LIST_ENV_DENY, name,
+				      secrets->v[i].origin, err);
+	}
+	for (size_t i = 0; !r && i < sources->len; i++) {
+		const char *equals = strchr(sources->v[i].text, '=');
+		const char *from = equals ? equals + 1 : "";
+		char real[PATH_MAX];
+
+		if (!strncmp(from, "env:", 4))
+			r = policy_add_string(policy, LIST_ENV_DENY, from + 4,
+					      sources->v[i].origin, err);
+		if (!strncmp(from, "file:", 5) &&
+		    secret_source_path(from + 5, real))
+			policy_add_literal(policy, PATH_DENY_READ, real,
+					   RULE_USER, sources->v[i].origin);
+	}
+	return r;
+}
+
 int secret_bindings_expand(struct policy *policy, struct err *err)
 {
 	struct list_rules *list = &policy->lists[LIST_SECRETS];
@@ -209,5 +265,5 @@ int secret_bindings_expand(struct policy *policy, struct err *err)
 	if (list->len > BOUND_SECRETS_MAX)
 		return fail(err, -E2BIG, "more than %d secrets",
 			    BOUND_SECRETS_MAX);
-	return 0;
+	return withhold(policy, err);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/live/tls-faults.py - secrets, and clients, stores and sources that misbehave"""
 
+import json
 import os
 import shutil
 import sys
@@ -37,6 +38,55 @@ def a_second_handshake_is_refused(t):
     contains(r.out, "Verify return code: 0 (ok)")
     lacks(r.out, "no renegotiation")
     equal(Origin.seen, [])
+
+
+@test
+def where_a_value_comes_from_stays_outside(t):
+    """Whatever the variable is called, and wherever the file is"""
+    origins()
+    value = "plain-words-of-a-value-77"
+    t.write("token", value)
+    t.write(t.home + "/elsewhere", value)
+    os.symlink("token", t.dir + "/link")
+    script = "env; cat token link ~/elsewhere; cat /proc/[0-9]*/environ; true"
+    more = {"env": {"ACME_SETTING": value}}
+    # The control: unbound, all of it is there
+    check(run(t, script, secrets=(), **more).out.count(value) >= 5)
+    r = run(t, script + '; for v in "$A" "$B" "$C"; do curl -sS -m 60 -H "X-Api-Key: $v" '
+            "https://good.test/; done", "--secret-from", "A=file:link", "--secret-from",
+            "B=file:~/elsewhere", "--secret-from", "C=env:ACME_SETTING",
+            secrets=("A@good.test", "B@good.test", "C@good.test"), **more)
+    lacks(r.out + r.err, value)
+    equal([h["X-Api-Key"] for _, _, h, _ in Origin.seen], [value] * 3)
+
+
+@test
+def explain_names_placeholders_and_shows_no_value(t):
+    more = {"env": {**os.environ, **ENV}}
+    options = ("--secret", "TOKEN@good.test", "--secret", "SECOND@other.test")
+    r = t.run("explain", *options, "--", "true", **more).ok()
+    for name, host in (("TOKEN", "good.test"), ("SECOND", "other.test")):
+        contains(r.out, f"{name}@{host}")
+        check(any(line.startswith(f"  {name} ") and "(a placeholder for the value outside; --secret)"
+                  in line for line in r.out.splitlines()), r.out)
+        lacks(r.out, f"not passed     {name} ")
+    document = json.loads(t.run("explain", "--json", *options, "--", "true", **more).ok().out)
+    equal(document["secrets"], ["TOKEN@good.test", "SECOND@other.test"])
+    check({"TOKEN", "SECOND"} <= set(document["environment"]))
+    for value in ENV.values():
+        lacks(r.out + json.dumps(document), value)
+    # The control: unbound, one passes and one does not
+    r = t.run("explain", "--", "true", **more).ok()
+    contains(r.out, "not passed     TOKEN ")
+    contains(r.out, "SECOND         (passes by default)")
+
+
+@test
+def a_command_that_fails_is_not_told_to_pass_the_value(t):
+    r = run(t, "exit 3").ended(3)
+    lacks(r.err, "TOKEN")
+    lacks(t.run("violations").out, "TOKEN")
+    contains(run(t, "exit 3", secrets=()).ended(3).err, "TOKEN")		# The control
 
 
 def beside(t, store):
