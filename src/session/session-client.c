@@ -513,15 +513,11 @@ int session_run(struct run *run)
  */
 static void remove_stale(const char *name)
 {
-	int lock = session_directory_locked(NULL), other;
+	int lock = session_directory_locked(NULL);
 
 	if (lock < 0)
 		return;
-	other = session_connect(lock, name, NULL);
-	if (other == -ENOENT)
-		(void)unlinkat(lock, name, 0);
-	else if (other >= 0)
-		(void)close(other);
+	session_remove_stale(lock, name);
 	fs_unlock(&lock);
 }
 

@@ -110,6 +110,30 @@ int session_listen(int dir, const char *name, struct err *err)
 	return take_fd(&fd);
 }
 
+void session_unlisten(int *listener, const char *name)
+{
+	struct err err = { 0 };
+	int dir = *listener < 0 ? -1 : session_directory_locked(&err);
+
+	/* A child that was forked a moment ago has a copy */
+	(void)shutdown(*listener, SHUT_RDWR);
+	close_fd(listener);
+	if (dir < 0)
+		return;
+	session_remove_stale(dir, name);
+	fs_unlock(&dir);
+}
+
+void session_remove_stale(int dir, const char *name)
+{
+	const int other = session_connect(dir, name, NULL);
+
+	if (other == -ENOENT)
+		(void)unlinkat(dir, name, 0);
+	else if (other >= 0)
+		(void)close(other);
+}
+
 static ino_t user_namespace(const char *path)
 {
 	struct stat st;

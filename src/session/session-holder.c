@@ -685,24 +685,6 @@ static int serve_clients(struct holder *h)
 	return run_supervise(run);
 }
 
-/* The name goes only if it is still ours: another session may have it by now */
-static void leave_directory(struct holder *h)
-{
-	struct err err = { 0 };
-	int dir = h->listener.fd < 0 ? -1 : session_directory_locked(&err);
-
-	close_fd(&h->listener.fd);
-	if (dir >= 0) {
-		const int other = session_connect(dir, h->name, &err);
-
-		if (other == -ENOENT)
-			(void)unlinkat(dir, h->name, 0);
-		else if (other >= 0)
-			(void)close(other);
-		fs_unlock(&dir);
-	}
-}
-
 static void __attribute__((noreturn)) hold(struct holder *h)
 {
 	int r;
@@ -718,7 +700,7 @@ static void __attribute__((noreturn)) hold(struct holder *h)
 	}
 	h->start_ms = now_ms(CLOCK_REALTIME);
 	r = serve_clients(h);
-	leave_directory(h);
+	session_unlisten(&h->listener.fd, h->name);
 	if (r == 0)
 		run_report(&h->run);
 	run_release(&h->run);

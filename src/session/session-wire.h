@@ -95,6 +95,14 @@ int session_connect(int dir, const char *name, struct err *err);
 /* A socket at which the session listens. @dir is locked, and nothing lives there. */
 int session_listen(int dir, const char *name, struct err *err);
 
+/* Stop listening at *@listener, unless it is -1. The name goes only if it is still ours:
+ * another session may have it by now.
+ */
+void session_unlisten(int *listener, const char *name);
+
+/* Remove @name from @dir, which is locked, unless a session listens there */
+void session_remove_stale(int dir, const char *name);
+
 /* The process at the other end of @fd: 0 and its pidfd if it is this user's and in our user
  * namespace, or a negative errno
  */
