@@ -181,7 +181,7 @@ static bool may_be_link(const struct fast_path *f, const char *path,
 	return r < 0 ? r != -ENOENT : S_ISLNK(st.st_mode);
 }
 
-/* fast_path_check() for @path, absolute text. @follow: the call follows a link in
+/* check_call() for @path, absolute text. @follow: the call follows a link in
  * the last component.
  */
 static int check_path(struct fast_path *f, struct tracee *tracee,
@@ -198,8 +198,8 @@ static int check_path(struct fast_path *f, struct tracee *tracee,
 	return r == 1 && follow ? !may_be_link(f, path, slash) : r;
 }
 
-int fast_path_check(struct fast_path *f, const struct notification *q,
-		    const struct name *names)
+static int check_call(struct fast_path *f, const struct notification *q,
+		      const struct name *names)
 {
 	int r;
 
@@ -214,6 +214,17 @@ int fast_path_check(struct fast_path *f, const struct notification *q,
 		       q->follow == RESOLVED_PATH_FOLLOW);
 	return r == 1 && q->two ?
 	       check_path(f, q->tracee, names[1].full, false) : r;
+}
+
+int fast_path_check(struct fast_path *f, const struct notification *q,
+		    const struct name *names)
+{
+	int r;
+
+	pthread_mutex_lock(&f->lock);
+	r = check_call(f, q, names);
+	pthread_mutex_unlock(&f->lock);
+	return r;
 }
 
 /* No rule is about these, and they are opened often, the second by every bash.
@@ -291,7 +302,7 @@ static bool check_names(struct fast_path *f, struct notification *q,
 		return false;
 	if (q->reads || !f->names[0].text[0])
 		return q->reads;
-	r = fast_path_check(f, q, f->names);
+	r = check_call(f, q, f->names);
 	/* In a mount namespace of its own the tracee may see what we do not */
 	if (r < 0 && (f->config.nested || q->quiet))
 		return false;

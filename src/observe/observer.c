@@ -382,8 +382,10 @@ static int decide_notification(struct observer *o, struct notification *q,
 		return change_open(o, q, ret);
 	if (r < 0 || (q->reads && !reads) || !o->names[0].text[0])
 		return r;
-	/* The thread has tried that with what it passes on */
-	if (reads)
+	/* The thread has tried that with what it passes on, but for names that a command
+	 * creates while nothing else is under way
+	 */
+	if (reads || notification_makes(q))
 		r = fast_path_check(o->fast, q, o->names);
 	if (r <= 0 && q->quiet) {
 		answer_quietly(o, q, ret);

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -17,6 +19,8 @@
 #include "test.h"
 #include "base/btime.h"
 #include "observe/test-watched.h"
+
+enum { DEEP_LENGTH = 3880 };	/* With a name of NAME_MAX no path */
 
 /**
  * struct expectation - One call: what it returns, and what is reported
@@ -410,6 +414,43 @@ TEST(before_the_first_name_is_made_somebody_hears_of_it)
 	CHECK_INT(w.status, 0);
 	CHECK_INT(seen, 0);
 	CHECK(w.stats.makes);
+}
+
+static int go_down(const char *name, bool make)
+{
+	char path[PATH_MAX];
+
+	while (getcwd(path, sizeof(path)) && strlen(path) < DEEP_LENGTH) {
+		if ((make && mkdir(name, 0700) < 0) || chdir(name) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int create_below(void *arg)
+{
+	char name[NAME_MAX] = { 0 };
+
+	memset(name, 'm', sizeof(name) - 1);
+	CHECK_INT(go_down(arg, false), 0);
+	CHECK_INT(close_all(open(name, O_WRONLY | O_CREAT, 0600)), 0);
+	return 0;
+}
+
+TEST(a_name_may_be_longer_than_a_path_if_its_directory_is_not)
+{
+	static struct watched w;
+	char name[101] = { 0 };
+
+	make_tree();
+	memset(name, 'n', sizeof(name) - 1);
+	CHECK_INT(chdir(test_path("work")), 0);
+	CHECK_INT(go_down(name, true), 0);
+	CHECK_INT(chdir("/"), 0);
+	/* The first name that a command creates is decided by the loop */
+	watched_run(&w, create_below, name);
+	CHECK_INT(w.status, 0);
+	CHECK_INT(w.len, 0);
 }
 
 /* Sockets by path */

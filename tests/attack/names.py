@@ -58,7 +58,7 @@ def by_a_directory_that_is_called_deleted(t):
 
 @test
 def by_a_path_that_is_too_long_for_us(t):
-    stays(t, f"""
+    r = stays(t, f"""
 top = os.open("{DEEP}", os.O_RDONLY)
 os.chdir("{DEEP}")
 try:
@@ -77,7 +77,7 @@ os.chdir(top)
 os.system("rm -rf nnn*")
 """, [f"{DEEP}/p/.vscode"], python=True)
     # Whoever goes that deep can also tidy up
-    equal(os.listdir(f"{t.dir}/in/{DEEP}"), [])
+    equal(os.listdir(f"{t.dir}/in/{DEEP}"), [], repr(r))
 
 
 UPWARDS = ("/proc/self/../..", "/proc/1/../..", "/proc/net/../../..",
@@ -90,7 +90,7 @@ UPWARDS = ("/proc/self/../..", "/proc/1/../..", "/proc/net/../../..",
 @test
 def by_a_link_whose_own_name_is_the_last_straw(t):
     """Its directory is not too long a path, but with its name it is one"""
-    stays(t, f"""
+    r = stays(t, f"""
 top = os.getcwd()
 while len(os.getcwd()) < 3880:
     os.mkdir("n" * 100)
@@ -105,7 +105,7 @@ os.remove("m" * 250)
 os.chdir(top)
 os.system("rm -rf nnn*")
 """, [f"{DEEP}/.envrc"], python=True)
-    equal(sorted(os.listdir(f"{t.dir}/in")), ["a"])
+    equal(sorted(os.listdir(f"{t.dir}/in")), ["a"], repr(r))
 
 
 # The directory that they start from is removed: ".." is still the one it was in
