@@ -13,6 +13,10 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
 
+SEED = int(os.environ.get("CLOCHE_SEED", "0")) or random.randrange(1 << 30)
+JOURNAL = ".local/state/cloche/journal"
+SPREAD = 0.060 * (10 if SANITIZED else 1)	# A start lies well inside
+
 SERVER = """
 import http.server, os, sys
 server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
@@ -44,6 +48,31 @@ def holder(t, name="web"):
 def sockets(t):
     path = f"{t.home}/.local/state/cloche/sessions"
     return os.listdir(path) if os.path.exists(path) else []
+
+
+# It forks as long as it lives, which is a minute at most
+BOMB = """
+import os, time
+end = time.monotonic() + 60
+while time.monotonic() < end:
+    try:
+        os.fork()
+    except OSError:
+        open("full", "w").close()
+"""
+
+
+def _proc_children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return file.read().split()
+
+
+def _comm(pid):
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 def start_server(t, options):
@@ -250,21 +279,49 @@ def processes_are_limited_for_the_session_which_can_still_be_stopped(t):
     with session(t) as options:
         options = [*options, "--pids", "30"]
         t.inside("true", options=options).ok()
-        t.write("bomb.py", "import os, signal\n"
-                "for i in range(200):\n"
-                "    try:\n"
-                "        if not os.fork():\n"
-                "            signal.pause()\n"
-                "    except OSError:\n"
-                "        open('full', 'w').close()\n"
-                "        break\n")
-        t.shell("python3 bomb.py >/dev/null 2>&1", options).ok()
-        check(t.exists("full"))
+        t.write("bomb.py", BOMB)
+        t.shell("python3 bomb.py </dev/null >/dev/null 2>&1 &", options).ok()
+        wait_until(lambda: t.exists("full"), "the limit")
         check(listed(t)["web"]["processes"] > 20)
+        # It goes on while the session is stopped
         began = time.monotonic()
         t.run("session", "stop", "web").ok()
         note(f"stopped in {time.monotonic() - began:.2f} s")
+        wait_until(lambda: not running(), "the end of all processes")
     equal(listed(t), {})
+
+
+@test
+def a_session_whose_process_1_is_stopped_can_be_stopped(t):
+    with session(t) as options:
+        t.shell("sleep 1000 </dev/null >/dev/null 2>&1 &", options).ok()
+        init = next(int(pid) for pid in _proc_children(holder(t))
+                    if _comm(pid) == "cloche-init")
+        os.kill(init, signal.SIGSTOP)
+        equal(list(listed(t)), ["web"])
+        t.run("session", "stop", "web").ok()
+        wait_until(lambda: not running(), "the end of all processes")
+    equal(listed(t), {})
+
+
+@as_root
+def a_session_whose_tmp_is_full_can_be_stopped(t):
+    state = f"{t.home}/.local/state"
+    os.makedirs(state)
+    t.outside("mount", "-t", "tmpfs", "-o", "size=1M,mode=700", "tmpfs", state).ok()
+    try:
+        with session(t) as options:
+            r = t.shell("sleep 1000 </dev/null >/dev/null 2>&1 & "
+                        "head -c 2M /dev/zero > /tmp/all", options)
+            check(r.code != 0)
+            contains(r.err, "No space left on device")
+            equal(listed(t)["web"]["processes"], 1)
+            t.inside("true", options=options).ok()
+            t.run("session", "stop", "web").ok()
+            wait_until(lambda: not running(), "the end of all processes")
+        equal(listed(t), {})
+    finally:
+        t.outside("umount", state).ok()
 
 
 @test
@@ -357,33 +414,98 @@ def _status(pid):
         return file.read()
 
 
+def _mounts():
+    with open("/proc/self/mountinfo") as file:
+        return set(file)
+
+
+def _host(t):
+    """All that a session could leave on it: mounts, and files where we make any"""
+    return {"mounts": _mounts(), "project": tree(t.dir), "home": tree(t.home),
+            "away": tree(t.away), "TMPDIR": tree(os.environ.get("TMPDIR", "/tmp")),
+            "tmp": {name for name in os.listdir("/tmp") if "cloche" in name and
+                    not name.startswith("cloche-test-") and
+                    os.lstat(f"/tmp/{name}").st_uid == os.getuid()}}
+
+
+def _holders(clients):
+    """Orphans are ours to reap: what is not a client's process is a holder"""
+    return set(running()) - {p.pid for p in clients}
+
+
+def _kill_holders():
+    """True when nothing runs any more"""
+    for pid in running():
+        if _comm(pid) == "cloche-session":
+            os.kill(pid, signal.SIGKILL)
+    return not running()
+
+
 @test(timeout=long(240, 3600))
 def a_holder_that_is_killed_leaves_nothing(t):
-    generator = random.Random(7)
+    print(f"# CLOCHE_SEED={SEED}")
+    dice = random.Random(SEED)
+    t.write(".git/hooks/x", "")
+    t.write("secret", "S")
+    options = ["--session", "web", "--deny-read", "secret", "--memory", "1G"]
+    with session(t):
+        t.shell("touch $TMPDIR/kept", options).ok()
+    equal(listed(t), {})
+    before, moments = _host(t), {}
     for i in range(long(20, 200)):
-        clients = [t.start("run", "--session", "web", "--", "sh", "-c",
-                           "sleep 1000 & exec sleep 1000", stdin=subprocess.DEVNULL)
-                   for _ in range(3)]
-        if i % 2:	# At any moment, or when all run
-            wait_until(lambda: listed(t).get("web", {}).get("processes") == 6, "six processes")
+        clients = [t.start("run", *options, "--", "sh", "-c",
+                           "sleep 1000 & setsid sleep 1000 & exec sleep 1000",
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL) for _ in range(3)]
+        if i % 2:	# When all run, or at any moment
+            wait_until(lambda: listed(t).get("web", {}).get("processes") == 9, "nine processes")
         else:
-            wait_until(lambda: sockets(t), "a session")
-            for _ in range(generator.randrange(20)):
-                listed(t)
-        found = listed(t).get("web")
-        if found:
-            os.kill(found["holder"], signal.SIGKILL)
-        for p in clients:
-            if not found or i % 2 == 0:
-                p.kill()	# It may have started the next session
-            p.communicate()
-        t.run("session", "stop", "web")
-        wait_until(lambda: not running(), "the end of all processes")
+            time.sleep(dice.random() * SPREAD)	# The moment is the test
+        holders = _holders(clients)
+        moment = "listening" if sockets(t) else "starting" if holders else "not there"
+        moments[moment] = moments.get(moment, 0) + 1
+        for pid in holders:
+            os.kill(pid, signal.SIGKILL)
+        for p in clients:	# It may have started the next one
+            p.kill()
+            p.wait()
+        wait_until(_kill_holders, "the end of all processes")
+        # All that may be left is a name, which the list does not show but removes, and
+        # the journal, from which the next start learns what to look for
         equal(listed(t), {})
         equal(sockets(t), [])
-    left = [name for name in os.listdir(f"{t.home}/.local/state/cloche")
-            if name not in ("sessions", "violations.jsonl", "tmp", "walk")]
-    note("state directory:", left)
+        after = _host(t)
+        for name in before:
+            left = {x for x in set(after[name]) ^ set(before[name])
+                    if not x.startswith(JOURNAL + "/")}
+            equal(left, set(), name, "after", i)
+            if name == "home":
+                check(len(after[name]) < len(before[name]) + 3, after[name])
+    note("killed while", moments)
+    with session(t):
+        t.inside("true", options=options).ok()
+    equal(listed(t), {})
+    equal(_host(t), before)
+
+
+@test
+def the_name_of_a_killed_holder_stands_for_no_session(t):
+    def kill():
+        t.inside("true", options=["--session", "web"]).ok()
+        os.kill(holder(t), signal.SIGKILL)
+        wait_until(lambda: not running(), "the end of all processes")
+        equal(sockets(t), ["web"])	# The control: it is left
+    kill()
+    r = t.run("session", "list").ok()
+    equal((r.out, r.err, sockets(t)), ("", "", []))
+    kill()
+    contains(t.run("session", "stop", "web").ended(2).err, "there is no session 'web'")
+    contains(t.run("session", "publish", "web", "80").ended(2).err, "there is no session 'web'")
+    # A command takes the name over
+    with session(t) as options:
+        t.inside("true", options=options).ok()
+        equal(list(listed(t)), ["web"])
+    equal(listed(t), {})
 
 
 @test
