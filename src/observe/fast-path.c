@@ -56,6 +56,7 @@ struct fast_path *fast_path_new(const struct observer_config *config)
 	f->root = f->pipe[0] = f->pipe[1] = -1;
 	f->inflight = inflight_new();
 	pthread_mutex_init(&f->lock, NULL);
+	f->git = (struct git_lock)GIT_LOCK_INIT;
 	tracees_init(&f->tracees, config->mask_fds);
 	return f;
 }
@@ -76,6 +77,7 @@ bool fast_path_free(struct fast_path *f)
 	for (size_t i = 0; i < FAST_PATH_DIRS; i++)
 		free(f->dirs[i].path);
 	tracees_done(&f->tracees);
+	git_lock_done(&f->git);
 	inflight_free(f->inflight);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
@@ -302,6 +304,8 @@ static bool check_names(struct fast_path *f, struct notification *q,
 		return false;
 	if (q->reads || !f->names[0].text[0])
 		return q->reads;
+	if (git_lock_refuses(&f->git, (pid_t)q->notif->pid))
+		return false;
 	r = check_call(f, q, f->names);
 	/* In a mount namespace of its own the tracee may see what we do not */
 	if (r < 0 && (f->config.nested || q->quiet))

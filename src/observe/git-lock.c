@@ -1,34 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* observe/git-lock.c - stop git before it updates half of a work tree */
+/* observe/git-lock.c - undo a git command that could update only a part of a work tree */
 
 #include "observe/git-lock.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "base/own.h"
 #include "base/path.h"
+#include "base/sys.h"
 #include "observe/notification.h"
+
+/**
+ * struct git_change - A change that git made
+ * @path:	In the root of git
+ * @link:	Where a symbolic link led
+ * @st:		Of what was there; st_mode is 0 if nothing was
+ * @at:		Where its content is in the memfd
+ */
+struct git_change {
+	char *path, *link;
+	struct stat st;
+	off_t at;
+};
 
 static bool is_in_git(const char *path)
 {
 	return strstr(path, "/.git/") || !strncmp(path, ".git/", 5);
-}
-
-void git_lock_note(struct git_lock *lock, const struct notification *q, pid_t pid,
-		   const char *path)
-{
-	if (q->reads || q->quiet || !*path)
-		return;
-	if (!is_in_git(path)) {
-		lock->changes++;
-	} else if (!strcmp(path_base(path), "index.lock")) {
-		lock->at = lock->changes;
-		lock->pid = q->what == CALL_OPEN && q->flags & O_CREAT ? pid : 0;
-	}
 }
 
 static bool is_git(pid_t pid)
@@ -42,8 +50,244 @@ static bool is_git(pid_t pid)
 	return !strcmp(path_base(exe), "git");
 }
 
-bool git_lock_stop(const struct git_lock *lock, pid_t pid, const char *path)
+/* Through no link, so that the tracee cannot lead the supervisor elsewhere; and
+ * through the mounts of the tracee, which hold for the supervisor too
+ */
+static int open_in(const struct git_lock *lock, const char *path, int flags)
 {
-	return lock->pid == pid && lock->at == lock->changes &&
-	       !is_in_git(path) && is_git(pid) && kill(pid, SIGTERM) == 0;
+	const struct open_how how = {
+		.flags = (uint64_t)(flags | O_NOFOLLOW | O_CLOEXEC),
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
+	};
+
+	return sys_openat2(lock->root, path, &how);
+}
+
+static void forget(struct git_lock *lock)
+{
+	for (size_t i = 0; i < lock->changes.len; i++) {
+		free(lock->changes.v[i].path);
+		free(lock->changes.v[i].link);
+	}
+	free(lock->changes.v);
+	lock->changes.v = NULL;
+	lock->changes.len = lock->changes.cap = lock->names = 0;
+	lock->bytes = 0;
+	lock->pid = 0;
+	lock->refused = lock->partial = false;
+	close_fd(&lock->root);
+	close_fd(&lock->old);
+}
+
+void git_lock_done(struct git_lock *lock)
+{
+	forget(lock);
+	pthread_mutex_destroy(&lock->mutex);
+}
+
+/* Without an index there was no tree before: a clone, a new work tree */
+static void take(struct git_lock *lock, pid_t pid, const char *path)
+{
+	char root[32], index[PATH_MAX];
+	auto_close int fd = -1;
+
+	forget(lock);
+	if (!is_git(pid) || strlen(path) >= sizeof(index))
+		return;
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
+	lock->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	strcpy(index, path);
+	index[strlen(index) - strlen(".lock")] = '\0';
+	fd = open_in(lock, index, O_PATH);
+	if (fd >= 0)
+		lock->pid = pid;
+}
+
+static int keep_link(const struct git_lock *lock, struct git_change *c)
+{
+	auto_close int fd = open_in(lock, c->path, O_PATH);
+	char text[PATH_MAX];
+	const ssize_t n = readlinkat(fd, "", text, sizeof(text) - 1);
+
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	c->link = mem_strdup(text);
+	return 0;
+}
+
+static int keep_content(struct git_lock *lock, struct git_change *c, int fd)
+{
+	off_t left = c->st.st_size;
+
+	if (lock->old < 0)
+		lock->old = memfd_create("git-lock", MFD_CLOEXEC);
+	c->at = lock->bytes;
+	if (lock->old < 0 || left > GIT_LOCK_BYTES_MAX - lock->bytes)
+		return -ENOSPC;
+	while (left > 0) {
+		const ssize_t n = sendfile(lock->old, fd, NULL, (size_t)left);
+
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		left -= n;
+	}
+	lock->bytes += c->st.st_size;
+	return 0;
+}
+
+/* What is at @c->path, which the call will remove or create */
+static int keep(struct git_lock *lock, const struct notification *q,
+		struct git_change *c)
+{
+	const bool removes = q->what == CALL_UNLINK || q->what == CALL_RMDIR;
+	auto_close int fd = open_in(lock, c->path, removes ? O_RDONLY | O_NONBLOCK : O_PATH);
+
+	if (fd < 0 && errno == ENOENT)
+		return removes ? -EEXIST : 0;	/* The kernel says so, too */
+	if (fd < 0 && (errno != ELOOP || !removes))
+		return -errno;
+	if (fd < 0) {
+		c->st.st_mode = S_IFLNK;
+		return keep_link(lock, c);
+	}
+	if (!removes)	/* Then only an exclusive call leaves it as it is */
+		return q->what == CALL_MAKE || q->flags & O_EXCL ? -EEXIST : -EPERM;
+	if (fstat(fd, &c->st) < 0)
+		return -errno;
+	if (S_ISDIR(c->st.st_mode))
+		return 0;
+	return S_ISREG(c->st.st_mode) ? keep_content(lock, c, fd) : -EPERM;
+}
+
+static int record(struct git_lock *lock, const struct notification *q,
+		  const char *path)
+{
+	const size_t len = strlen(path) + 1;
+	struct git_change c = { 0 };
+	int r;
+
+	if (q->what != CALL_UNLINK && q->what != CALL_RMDIR && q->what != CALL_MAKE &&
+	    (q->what != CALL_OPEN || !(q->flags & O_CREAT)))
+		return -EPERM;
+	if (lock->changes.len == GIT_LOCK_CHANGES_MAX ||
+	    len > GIT_LOCK_NAMES_MAX - lock->names)
+		return -ENOSPC;
+	c.path = mem_strdup(path);
+	r = keep(lock, q, &c);
+	if (r < 0) {
+		free(c.path);
+		return r == -EEXIST ? 0 : r;
+	}
+	lock->names += len;
+	*vec_push(&lock->changes) = c;
+	return 0;
+}
+
+static int put_file(const struct git_lock *lock, const struct git_change *c, int dir)
+{
+	const struct timespec times[2] = { c->st.st_atim, c->st.st_mtim };
+	auto_close int fd = openat(dir, path_base(c->path), O_WRONLY | O_CREAT |
+				   O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	off_t at = c->at;
+
+	if (fd < 0)
+		return errno == EEXIST ? 0 : -errno;
+	while (at < c->at + c->st.st_size) {
+		const ssize_t n = sendfile(fd, lock->old, &at,
+					   (size_t)(c->at + c->st.st_size - at));
+
+		if (n <= 0)
+			return n ? -errno : -EIO;
+	}
+	if (fchown(fd, c->st.st_uid, c->st.st_gid) < 0 && errno != EPERM)
+		return -errno;
+	return fchmod(fd, c->st.st_mode & 0777) < 0 ||
+	       futimens(fd, times) < 0 ? -errno : 0;
+}
+
+static int put_back(const struct git_lock *lock, const struct git_change *c)
+{
+	const char *name = path_base(c->path);
+	char parent[PATH_MAX];
+	auto_close int dir = -1;
+	int r = 0;
+
+	snprintf(parent, sizeof(parent), "%.*s", (int)(name - c->path), c->path);
+	dir = open_in(lock, parent, O_PATH | O_DIRECTORY);
+	if (dir < 0)
+		return errno == ENOENT && !c->st.st_mode ? 0 : -errno;
+	if (S_ISREG(c->st.st_mode))
+		return put_file(lock, c, dir);
+	if (!c->st.st_mode) {
+		r = unlinkat(dir, name, 0);
+		if (r < 0 && errno == EISDIR)
+			r = unlinkat(dir, name, AT_REMOVEDIR);
+	} else {
+		r = c->link ? symlinkat(c->link, dir, name)
+			    : mkdirat(dir, name, c->st.st_mode & 0777);
+	}
+	return r < 0 && errno != EEXIST && errno != ENOENT ? -errno : 0;
+}
+
+/* Its handler of SIGTERM removes the lock */
+static int undo(struct git_lock *lock, pid_t pid)
+{
+	int r = kill(pid, SIGTERM) == 0 ? 1 : -EIO;
+
+	for (size_t i = lock->changes.len; i-- > 0;) {
+		if (put_back(lock, &lock->changes.v[i]) < 0)
+			r = -EIO;
+	}
+	forget(lock);
+	return r;
+}
+
+static int note_call(struct git_lock *lock, const struct notification *q, pid_t pid,
+		     const char *path)
+{
+	const bool is_lock = !strcmp(path_base(path), "index.lock");
+	int r;
+
+	if (is_lock && q->what == CALL_OPEN && q->flags & O_CREAT && q->flags & O_EXCL)
+		take(lock, pid, path);
+	if (lock->pid != pid)
+		return 0;
+	if (is_lock && (q->what == CALL_RENAME || q->what == CALL_UNLINK)) {
+		if (lock->refused)
+			return undo(lock, pid);
+		forget(lock);
+	}
+	if (is_lock || is_in_git(path) || lock->partial)
+		return 0;
+	r = record(lock, q, path);
+	lock->partial = r < 0 && !lock->refused;
+	return r < 0 && lock->refused ? -EROFS : 0;
+}
+
+int git_lock_note(struct git_lock *lock, const struct notification *q, pid_t pid,
+		  const char *path)
+{
+	int r;
+
+	if (q->reads || q->quiet || !*path)
+		return 0;
+	pthread_mutex_lock(&lock->mutex);
+	r = note_call(lock, q, pid, path);
+	pthread_mutex_unlock(&lock->mutex);
+	return r;
+}
+
+bool git_lock_refuses(const struct git_lock *lock, pid_t pid)
+{
+	return lock->refused && lock->pid == pid;
+}
+
+bool git_lock_refused(struct git_lock *lock, pid_t pid, const char *path)
+{
+	pthread_mutex_lock(&lock->mutex);
+	if (lock->pid == pid && !lock->partial && !is_in_git(path))
+		lock->refused = true;
+	pthread_mutex_unlock(&lock->mutex);
+	return git_lock_refuses(lock, pid);
 }

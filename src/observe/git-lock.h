@@ -1,41 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* observe/git-lock.h - stop git before it updates half of a work tree
+/* observe/git-lock.h - undo a git command that could update only a part of a work tree
  *
  * git checkout, merge and reset take .git/index.lock, change the files one by
- * one and go on when one of them cannot be changed: HEAD moves, a protected file
- * stays as it was. A git that holds the lock and has changed nothing yet is ended
- * instead, by SIGTERM: it removes its lock, and all is as before.
+ * one and go on when one of them cannot be changed; the new index and HEAD come
+ * last. So what a git changes under its lock is recorded. If it was refused a file
+ * by then, it is ended by SIGTERM when it gives the lock up, and the files are put
+ * back: tree, index and HEAD are as before, and every refused file was reported.
  */
 
 #ifndef OBSERVE_GIT_LOCK_H
 #define OBSERVE_GIT_LOCK_H
 
+#include <pthread.h>
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 struct notification;
 
-/**
- * struct git_lock - The last lock that was taken; zero-initialise it
- * @changes:	Calls that went on and may have changed a file of a work tree
- * @at:		What @changes was when the lock was taken
- * @pid:	The process that took it; 0 if none holds it
- *
- * The fast path's thread and the loop both use it.
- */
-struct git_lock {
-	_Atomic uint64_t changes, at;
-	_Atomic pid_t pid;
+enum {
+	GIT_LOCK_CHANGES_MAX = 65536,	/* Recorded changes under one lock */
+	GIT_LOCK_NAMES_MAX = 8 << 20,	/* Bytes of their paths */
+	GIT_LOCK_BYTES_MAX = 128 << 20,	/* Bytes of the files that git removed */
 };
 
-/* The call @q of @pid on @path goes on */
-void git_lock_note(struct git_lock *lock, const struct notification *q, pid_t pid,
-		   const char *path);
-
-/* @pid, which was refused to change @path, is a git that has changed nothing yet
- * under its lock: end it. True if so.
+/**
+ * struct git_lock - The last lock that was taken
+ * @pid:	The git that has it; 0 if none
+ * @refused:	It was refused a file, and will be undone
+ * @partial:	Not all of its changes could be recorded: it is not undone
+ * @root:	Its root directory, or -1
+ * @old:	A memfd with the files that it removed, @bytes long, or -1
+ * @names:	Bytes of the paths in @changes
+ * @mutex:	The fast path's thread and the loop both use it
  */
-bool git_lock_stop(const struct git_lock *lock, pid_t pid, const char *path);
+struct git_lock {
+	_Atomic pid_t pid;
+	_Atomic bool refused;
+	bool partial;
+	int root, old;
+	struct { struct git_change *v; size_t len, cap; } changes;
+	size_t names;
+	off_t bytes;
+	pthread_mutex_t mutex;
+};
+
+#define GIT_LOCK_INIT { .root = -1, .old = -1, .mutex = PTHREAD_MUTEX_INITIALIZER }
+
+void git_lock_done(struct git_lock *lock);
+
+/* Before the call @q of @pid on @path goes on. 0; -EROFS if it must not; or, where a
+ * git gives up its lock and was ended, 1 if all is as before, -EIO if something could
+ * not be put back. A call for which git_lock_refuses() is from the loop.
+ */
+int git_lock_note(struct git_lock *lock, const struct notification *q, pid_t pid,
+		  const char *path);
+
+/* @pid is a git that was refused a file and will be undone */
+bool git_lock_refuses(const struct git_lock *lock, pid_t pid);
+
+/* @pid was refused to change @path: true if that is a git that will be undone */
+bool git_lock_refused(struct git_lock *lock, pid_t pid, const char *path);
 
 #endif /* OBSERVE_GIT_LOCK_H */

@@ -443,15 +443,31 @@ static bool may_join(const struct observer *o, pid_t caller, pid_t group)
 }
 
 /* A git that cannot change a file of its work tree would go on with the others */
-static void stop_git(struct observer *o, pid_t pid, struct decision *g)
+static void note_git(struct observer *o, const struct notification *q,
+		     struct decision *g)
 {
-	if (!g->error || !g->report || !g->path ||
-	    !git_lock_stop(&o->fast->git, pid, g->path->path))
-		return;
-	snprintf(o->reason, sizeof(o->reason),
-		 "%s; git was ended before it changed anything",
-		 g->verdict.reason ? g->verdict.reason : "protected");
-	g->verdict.reason = o->reason;
+	struct git_lock *lock = &o->fast->git;
+	const pid_t pid = (pid_t)q->notif->pid;
+	const char *why = g->verdict.reason ? g->verdict.reason : "protected";
+	int r;
+
+	if (!g->answer && !g->error) {
+		r = git_lock_note(lock, q, pid, o->names[0].full);
+		g->error = r ? EROFS : 0;
+		if (r != -EIO)
+			return;
+		*g = (struct decision) {
+			.error = EROFS, .report = true, .kind = VIOLATION_FS_WRITE,
+			.path = &o->paths[0],
+			.verdict = { .reason = "git was ended, but its changes "
+					       "could not all be undone" },
+		};
+	} else if (g->error && g->report && g->path &&
+		   git_lock_refused(lock, pid, g->path->path)) {
+		snprintf(o->reason, sizeof(o->reason), "%s; git was ended, "
+			 "and the work tree is as before", why);
+		g->verdict.reason = o->reason;
+	}
 }
 
 /* Decide about a call of the table: 0 and *@ret, or a negative errno */
@@ -489,8 +505,8 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		else
 			d = refuse_unseen(o, q.reads);
 	}
-	if (r >= 0 && q.call->what < CALL_CONNECT)
-		stop_git(o, (pid_t)notif->pid, &d);
+	if (q.call->what < CALL_CONNECT)
+		note_git(o, &q, &d);
 	/* If the tracee is gone, its number may have been another process' by then */
 	if (d.report && q.tracee && notification_waits(&q, o->config->listener))
 		report(o, &q, &d);
@@ -502,8 +518,6 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		note_make(o);
 		inflight_add(o->fast->inflight, notif);
 	}
-	if (q.call->what < CALL_CONNECT && d.answer != DECISION_FD && !d.error)
-		git_lock_note(&o->fast->git, &q, (pid_t)notif->pid, o->names[0].full);
 	return decide_send(o->config, &q, &d);
 }
 

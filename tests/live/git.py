@@ -53,31 +53,84 @@ def a_plain_repository(t):
     refused(t, top, top + "/.git/hooks/pre-commit", top + "/.git/config")
 
 
+def tree(top):
+    """Everything in the work tree: name, mode, time of change, content"""
+    found = {}
+    for at, dirs, files in os.walk(top):
+        dirs[:] = [name for name in dirs if os.path.join(at, name) != top + "/.git"]
+        for name in dirs + files:
+            path = os.path.join(at, name)
+            st = os.lstat(path)
+            found[path] = (st.st_mode, os.readlink(path) if os.path.islink(path)
+                           else None if os.path.isdir(path)
+                           else (st.st_mtime_ns, open(path, "rb").read()))
+    return found
+
+
+# Two protected files that are there, one that is not, in the middle of others
+CHANGED = ("a/deep/x", "mid/.npmrc", "mid/.vscode/settings.json", "mid/new/.envrc",
+           "file", "z/z")
+
+
 @test
-def a_branch_that_changes_a_protected_file_is_refused_as_a_whole(t):
+def a_branch_that_changes_protected_files_is_refused_as_a_whole(t):
     need("git")
     top = repository(t, "repo")
-    for branch, name in (("editor", ".vscode/settings.json"), ("plain", "a")):
-        git(t, "checkout", "-q", "-b", branch, "main", cwd=top)
-        for path in (name, "file", "z/z"):
-            t.write(os.path.join(top, path), branch)
-        git(t, "add", ".", cwd=top)
-        git(t, "commit", "-q", "-m", branch, cwd=top)
-        git(t, "checkout", "-q", "main", cwd=top)
-    t.write(top + "/.vscode/settings.json", "own")
+    write = lambda name, text: t.write(os.path.join(top, name), text)
+    for name in (*CHANGED[:3], "gone/a/b", "run"):
+        write(name, "own")
+    os.chmod(top + "/run", 0o755)
+    os.symlink("run", top + "/link")
+    os.symlink("gone", top + "/b-link")
     git(t, "add", ".", cwd=top)
     git(t, "commit", "-q", "-m", "own", cwd=top)
-    before = git(t, "rev-parse", "HEAD", cwd=top).out
-    for command in (("checkout", "-q"), ("switch", "-q"), ("reset", "--hard")):
-        r = t.inside("git", *command, "editor", cwd=top, env=WHO)
+    git(t, "checkout", "-q", "-b", "editor", cwd=top)
+    for name in CHANGED:
+        write(name, "editor")
+    git(t, "rm", "-q", "-r", "gone", "run", "link", "b-link", cwd=top)
+    os.symlink("/nowhere", top + "/b-link")
+    write("gone", "now a file")
+    git(t, "add", ".", cwd=top)
+    git(t, "commit", "-q", "-m", "editor", cwd=top)
+    git(t, "checkout", "-q", "-b", "plain", "main", cwd=top)
+    write("file", "plain")
+    git(t, "commit", "-q", "-a", "-m", "plain", cwd=top)
+    git(t, "checkout", "-q", "-b", "side", "main", cwd=top)
+    write("other", "side")
+    git(t, "add", ".", cwd=top)
+    git(t, "commit", "-q", "-m", "side", cwd=top)
+    git(t, "checkout", "-q", "editor~0", cwd=top)
+    write("file", "stashed")
+    write("mid/.npmrc", "stashed")
+    git(t, "stash", "-q", cwd=top)
+    git(t, "checkout", "-q", "side", cwd=top)
+    write("run", "not committed")
+    before, head = tree(top), git(t, "rev-parse", "HEAD", cwd=top).out
+    status = git(t, "status", "--porcelain", cwd=top).out
+    for command in (("checkout", "-f", "-q"), ("switch", "-f", "-q"),
+                    ("reset", "--hard"), ("checkout", "editor", "--", "."),
+                    ("rm", "-rf", "a", "mid", "run")):
+        last = () if command[-1] in (".", "run") else ("editor",)
+        r = t.inside("git", *command, *last, cwd=top, env=WHO)
         check(r.code != 0, command, repr(r))
-        contains(r.err, "git was ended before it changed anything")
-        equal(git(t, "status", "--porcelain", cwd=top).out, "", command)
-        equal(git(t, "rev-parse", "HEAD", cwd=top).out, before, command)
+        contains(r.err, "git was ended, and the work tree is as before")
+        for name in ("/mid/.npmrc", "/mid/.vscode/settings.json"):
+            contains(r.err, name + " (")
+        equal(tree(top), before, command)
+        equal(git(t, "status", "--porcelain", cwd=top).out, status, command)
+        equal(git(t, "rev-parse", "HEAD", cwd=top).out, head, command)
         check(not os.path.exists(top + "/.git/index.lock"), command)
+    git(t, "checkout", "--", "run", cwd=top)
+    before = tree(top)
+    for command in (("merge", "editor"), ("cherry-pick", "editor"), ("stash", "apply"),
+                    ("pull", "-q", "--no-rebase", ".", "editor"),
+                    ("rebase", "-q", "editor")):
+        r = t.inside("git", *command, cwd=top, env=WHO)
+        check(r.code != 0, command, repr(r))
+        equal(tree(top), before, command)
+        equal(git(t, "status", "--porcelain", cwd=top).out, "", command)
+        equal(git(t, "rev-parse", "HEAD", cwd=top).out, head, command)
     # The control: a branch that changes no such file
-    git(t, "rm", "-q", "--cached", ".vscode/settings.json", cwd=top)
-    git(t, "commit", "-q", "-m", "untracked", cwd=top)
     t.inside("git", "checkout", "-q", "plain", cwd=top, env=WHO).ok()
     equal(t.read(os.path.join(top, "file")), "plain")
     contains(git(t, "branch", "--show-current", cwd=top).out, "plain")

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* observe/test-git-lock.c - what a git changed under its lock is put back, within limits */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test.h"
+#include "observe/git-lock.h"
+#include "observe/notification.h"
+
+static struct git_lock lock = GIT_LOCK_INIT;
+
+/* As if a git, which we can end, had taken its lock */
+static void begin(void)
+{
+	const pid_t pid = fork();
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	CHECK(pid > 0);
+	lock.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	lock.pid = pid;
+}
+
+static int changes(enum call_what what, const char *path)
+{
+	const struct notification q = { .what = what, .flags = O_CREAT | O_EXCL };
+
+	return git_lock_note(&lock, &q, lock.pid, path);
+}
+
+/* The git gives its lock up */
+static int end(void)
+{
+	const pid_t pid = lock.pid;
+	int status = 0, r = changes(CALL_RENAME, test_path(".git/index.lock"));
+
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	git_lock_done(&lock);
+	return r;
+}
+
+TEST(a_refused_git_is_undone)
+{
+	begin();
+	test_write(test_path("d/old"), "old");
+	CHECK_INT(changes(CALL_UNLINK, test_path("d/old")), 0);
+	CHECK_INT(unlink(test_path("d/old")), 0);
+	CHECK_INT(changes(CALL_RMDIR, test_path("d")), 0);
+	CHECK_INT(rmdir(test_path("d")), 0);
+	CHECK_INT(changes(CALL_OPEN, test_path("d")), 0);
+	test_write(test_path("d"), "new");
+	CHECK(git_lock_refused(&lock, lock.pid, test_path(".npmrc")));
+	CHECK_INT(end(), 1);
+	CHECK_STR(test_read(test_path("d/old")), "old");
+}
+
+TEST(what_was_there_before_stays)
+{
+	begin();
+	test_write(test_path("own"), "own");
+	CHECK_INT(changes(CALL_OPEN, test_path("own")), 0);
+	CHECK_INT(changes(CALL_MAKE, test_path("own")), 0);
+	CHECK(git_lock_refused(&lock, lock.pid, test_path(".npmrc")));
+	CHECK_INT(end(), 1);
+	CHECK_STR(test_read(test_path("own")), "own");
+}
+
+/* A process beside git replaces a directory by a link */
+TEST(no_link_leads_the_supervisor)
+{
+	begin();
+	test_write(test_path("d/name"), "old");
+	test_write(test_path("secret/name"), "secret");
+	CHECK_INT(changes(CALL_OPEN, test_path("d/new")), 0);
+	CHECK_INT(changes(CALL_UNLINK, test_path("d/name")), 0);
+	CHECK(git_lock_refused(&lock, lock.pid, test_path(".npmrc")));
+	CHECK_INT(rename(test_path("d"), test_path("e")), 0);
+	CHECK_INT(symlink("secret", test_path("d")), 0);
+	CHECK_INT(changes(CALL_UNLINK, test_path("d/name")), -EROFS);
+	CHECK_INT(unlink(test_path("secret/name")), 0);
+	test_write(test_path("secret/new"), "secret");
+	CHECK_INT(end(), -EIO);
+	CHECK(!test_read(test_path("secret/name")));
+	CHECK_STR(test_read(test_path("secret/new")), "secret");
+}
+
+/* @refused: before the limit is reached, or after */
+static void pass_limit(bool refused, enum call_what what, size_t n)
+{
+	char name[32];
+
+	if (refused)
+		CHECK(git_lock_refused(&lock, lock.pid, test_path(".npmrc")));
+	for (size_t i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "file-%zu", i);
+		CHECK_INT(changes(what, test_path(name)), 0);
+	}
+	CHECK_INT(changes(what, test_path("last")), refused ? -EROFS : 0);
+	CHECK_INT(git_lock_refused(&lock, lock.pid, test_path(".npmrc")), refused);
+}
+
+TEST(the_number_of_changes_is_limited)
+{
+	begin();
+	pass_limit(true, CALL_MAKE, GIT_LOCK_CHANGES_MAX);
+	CHECK_INT(end(), 1);
+}
+
+TEST(a_git_beyond_the_limit_goes_on)
+{
+	begin();
+	pass_limit(false, CALL_MAKE, GIT_LOCK_CHANGES_MAX);
+	CHECK_INT(changes(CALL_RENAME, test_path(".git/index.lock")), 0);
+	CHECK_INT(lock.pid, 0);
+}
+
+TEST(the_bytes_of_removed_files_are_limited)
+{
+	begin();
+	test_write(test_path("file-0"), "");
+	test_write(test_path("last"), "1");
+	CHECK_INT(truncate(test_path("file-0"), GIT_LOCK_BYTES_MAX), 0);
+	pass_limit(true, CALL_UNLINK, 1);
+	CHECK_INT(end(), 1);
+}
+
+TEST(only_the_git_with_the_lock_is_recorded)
+{
+	begin();
+	CHECK(!git_lock_refused(&lock, getpid(), test_path(".npmrc")));
+	CHECK(!git_lock_refused(&lock, lock.pid, test_path(".git/config")));
+	CHECK(!git_lock_refuses(&lock, lock.pid));
+	CHECK(git_lock_refused(&lock, lock.pid, test_path(".npmrc")));
+	CHECK_INT(end(), 1);
+}
