@@ -56,7 +56,7 @@ struct fast_path *fast_path_new(const struct observer_config *config)
 	f->root = f->pipe[0] = f->pipe[1] = -1;
 	f->inflight = inflight_new();
 	pthread_mutex_init(&f->lock, NULL);
-	f->git = (struct git_lock)GIT_LOCK_INIT;
+	git_locks_init(&f->git);
 	tracees_init(&f->tracees, config->mask_fds);
 	return f;
 }
@@ -77,7 +77,7 @@ bool fast_path_free(struct fast_path *f)
 	for (size_t i = 0; i < FAST_PATH_DIRS; i++)
 		free(f->dirs[i].path);
 	tracees_done(&f->tracees);
-	git_lock_done(&f->git);
+	git_locks_done(&f->git);
 	inflight_free(f->inflight);
 	pthread_mutex_destroy(&f->lock);
 	free(f);

@@ -55,7 +55,7 @@ struct fast_path {
 	_Atomic bool makes;
 	_Atomic uint64_t answered;
 	struct inflight *inflight;
-	struct git_lock git;
+	struct git_locks git;
 	int pipe[2];
 	pthread_mutex_t lock;
 	bool stopped, over, unshared;

@@ -74,33 +74,85 @@ static void forget(struct git_lock *lock)
 	lock->changes.len = lock->changes.cap = lock->names = 0;
 	lock->bytes = 0;
 	lock->pid = 0;
-	lock->refused = lock->partial = false;
+	lock->refused = lock->partial = lock->at_once = false;
 	close_fd(&lock->root);
 	close_fd(&lock->old);
 }
 
-void git_lock_done(struct git_lock *lock)
+void git_locks_init(struct git_locks *locks)
 {
-	forget(lock);
-	pthread_mutex_destroy(&lock->mutex);
+	*locks = (struct git_locks) { .mutex = PTHREAD_MUTEX_INITIALIZER };
+	for (size_t i = 0; i < GIT_LOCKS_MAX; i++)
+		locks->v[i].root = locks->v[i].old = -1;
+}
+
+void git_locks_done(struct git_locks *locks)
+{
+	for (size_t i = 0; i < GIT_LOCKS_MAX; i++)
+		forget(&locks->v[i]);
+	pthread_mutex_destroy(&locks->mutex);
+}
+
+/* That of @pid, or with 0 one that is free */
+static struct git_lock *find(struct git_locks *locks, pid_t pid)
+{
+	for (size_t i = 0; i < GIT_LOCKS_MAX; i++) {
+		if (locks->v[i].pid == pid)
+			return &locks->v[i];
+	}
+	return NULL;
+}
+
+/* git submodule deinit takes no lock, and goes on when it cannot remove a file */
+static bool is_deinit(pid_t pid)
+{
+	char name[32], words[256];
+	auto_close int fd = -1;
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "/proc/%d/cmdline", (int)pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	n = read(fd, words, sizeof(words));
+	return n > 0 && memmem(words, (size_t)n, "\0deinit", sizeof("\0deinit"));
 }
 
 /* Without an index there was no tree before: a clone, a new work tree */
-static void take(struct git_lock *lock, pid_t pid, const char *path)
+static bool has_index(const struct git_lock *lock, const char *path)
 {
-	char root[32], index[PATH_MAX];
+	char index[PATH_MAX];
 	auto_close int fd = -1;
 
-	forget(lock);
-	if (!is_git(pid) || strlen(path) >= sizeof(index))
+	if (snprintf(index, sizeof(index), "%.*s", (int)(strlen(path) - strlen(".lock")),
+		     path) >= (int)sizeof(index))
+		return false;
+	fd = open_in(lock, index, O_PATH);
+	return fd >= 0;
+}
+
+/* @path: of the lock of its index, or NULL */
+static void take(struct git_locks *locks, pid_t pid, const char *path)
+{
+	struct git_lock *lock = find(locks, pid);
+	char root[32];
+
+	if (!is_git(pid))
 		return;
+	lock = lock ? lock : find(locks, 0);
+	if (!lock)
+		lock = &locks->v[locks->next++ % GIT_LOCKS_MAX];
+	forget(lock);
 	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
 	lock->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	strcpy(index, path);
-	index[strlen(index) - strlen(".lock")] = '\0';
-	fd = open_in(lock, index, O_PATH);
-	if (fd >= 0)
+	lock->at_once = !path;
+	if (lock->root >= 0 && (!path || has_index(lock, path)))
 		lock->pid = pid;
+}
+
+static void see(struct git_locks *locks, pid_t pid)
+{
+	if (locks->seen != pid && is_git(pid) && is_deinit(pid))
+		take(locks, pid, NULL);
+	locks->seen = pid;
 }
 
 static int keep_link(const struct git_lock *lock, struct git_change *c)
@@ -243,15 +295,19 @@ static int undo(struct git_lock *lock, pid_t pid)
 	return r;
 }
 
-static int note_call(struct git_lock *lock, const struct notification *q, pid_t pid,
+static int note_call(struct git_locks *locks, const struct notification *q, pid_t pid,
 		     const char *path)
 {
 	const bool is_lock = !strcmp(path_base(path), "index.lock");
+	struct git_lock *lock;
 	int r;
 
 	if (is_lock && q->what == CALL_OPEN && q->flags & O_CREAT && q->flags & O_EXCL)
-		take(lock, pid, path);
-	if (lock->pid != pid)
+		take(locks, pid, path);
+	if (q->what == CALL_UNLINK)
+		see(locks, pid);
+	lock = find(locks, pid);
+	if (!lock)
 		return 0;
 	if (is_lock && (q->what == CALL_RENAME || q->what == CALL_UNLINK)) {
 		if (lock->refused)
@@ -265,29 +321,48 @@ static int note_call(struct git_lock *lock, const struct notification *q, pid_t 
 	return r < 0 && lock->refused ? -EROFS : 0;
 }
 
-int git_lock_note(struct git_lock *lock, const struct notification *q, pid_t pid,
+int git_lock_note(struct git_locks *locks, const struct notification *q, pid_t pid,
 		  const char *path)
 {
 	int r;
 
 	if (q->reads || q->quiet || !*path)
 		return 0;
-	pthread_mutex_lock(&lock->mutex);
-	r = note_call(lock, q, pid, path);
-	pthread_mutex_unlock(&lock->mutex);
+	pthread_mutex_lock(&locks->mutex);
+	r = note_call(locks, q, pid, path);
+	pthread_mutex_unlock(&locks->mutex);
 	return r;
 }
 
-bool git_lock_refuses(const struct git_lock *lock, pid_t pid)
+bool git_lock_refuses(const struct git_locks *locks, pid_t pid)
 {
-	return lock->refused && lock->pid == pid;
+	for (size_t i = 0; i < GIT_LOCKS_MAX; i++) {
+		if (locks->v[i].pid == pid && locks->v[i].refused)
+			return true;
+	}
+	return false;
 }
 
-bool git_lock_refused(struct git_lock *lock, pid_t pid, const char *path)
+bool git_lock_refused(struct git_locks *locks, pid_t pid, const char *path)
 {
-	pthread_mutex_lock(&lock->mutex);
-	if (lock->pid == pid && !lock->partial && !is_in_git(path))
+	struct git_lock *lock;
+
+	pthread_mutex_lock(&locks->mutex);
+	see(locks, pid);
+	lock = find(locks, pid);
+	if (lock && !lock->partial && !is_in_git(path))
 		lock->refused = true;
-	pthread_mutex_unlock(&lock->mutex);
-	return git_lock_refuses(lock, pid);
+	pthread_mutex_unlock(&locks->mutex);
+	return git_lock_refuses(locks, pid);
+}
+
+void git_lock_reported(struct git_locks *locks, pid_t pid)
+{
+	struct git_lock *lock;
+
+	pthread_mutex_lock(&locks->mutex);
+	lock = find(locks, pid);
+	if (lock && lock->refused && lock->at_once)
+		undo(lock, pid);
+	pthread_mutex_unlock(&locks->mutex);
 }

@@ -446,13 +446,15 @@ static bool may_join(const struct observer *o, pid_t caller, pid_t group)
 static void note_git(struct observer *o, const struct notification *q,
 		     struct decision *g)
 {
-	struct git_lock *lock = &o->fast->git;
+	struct git_locks *locks = &o->fast->git;
 	const pid_t pid = (pid_t)q->notif->pid;
 	const char *why = g->verdict.reason ? g->verdict.reason : "protected";
 	int r;
 
-	if (!g->answer && !g->error) {
-		r = git_lock_note(lock, q, pid, o->names[0].full);
+	if (!g->error) {
+		r = git_lock_note(locks, q, pid, o->names[0].full);
+		if (g->answer)	/* Already made */
+			return;
 		g->error = r ? EROFS : 0;
 		if (r != -EIO)
 			return;
@@ -463,7 +465,7 @@ static void note_git(struct observer *o, const struct notification *q,
 					       "could not all be undone" },
 		};
 	} else if (g->error && g->report && g->path &&
-		   git_lock_refused(lock, pid, g->path->path)) {
+		   git_lock_refused(locks, pid, g->path->path)) {
 		snprintf(o->reason, sizeof(o->reason), "%s; git was ended, "
 			 "and the work tree is as before", why);
 		g->verdict.reason = o->reason;
@@ -510,6 +512,7 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	/* If the tracee is gone, its number may have been another process' by then */
 	if (d.report && q.tracee && notification_waits(&q, o->config->listener))
 		report(o, &q, &d);
+	git_lock_reported(&o->fast->git, (pid_t)notif->pid);
 	resolved_path_done(&o->paths[0]);
 	resolved_path_done(&o->paths[1]);
 	if (d.answer == DECISION_PENDING)

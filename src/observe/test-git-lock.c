@@ -12,7 +12,8 @@
 #include "observe/git-lock.h"
 #include "observe/notification.h"
 
-static struct git_lock lock = GIT_LOCK_INIT;
+static struct git_locks locks;
+#define lock (locks.v[0])
 
 /* As if a git, which we can end, had taken its lock */
 static void begin(void)
@@ -24,6 +25,7 @@ static void begin(void)
 		_exit(0);
 	}
 	CHECK(pid > 0);
+	git_locks_init(&locks);
 	lock.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	lock.pid = pid;
 }
@@ -32,7 +34,7 @@ static int changes(enum call_what what, const char *path)
 {
 	const struct notification q = { .what = what, .flags = O_CREAT | O_EXCL };
 
-	return git_lock_note(&lock, &q, lock.pid, path);
+	return git_lock_note(&locks, &q, lock.pid, path);
 }
 
 /* The git gives its lock up */
@@ -43,7 +45,7 @@ static int end(void)
 
 	CHECK_INT(waitpid(pid, &status, 0), pid);
 	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-	git_lock_done(&lock);
+	git_locks_done(&locks);
 	return r;
 }
 
@@ -57,7 +59,7 @@ TEST(a_refused_git_is_undone)
 	CHECK_INT(rmdir(test_path("d")), 0);
 	CHECK_INT(changes(CALL_OPEN, test_path("d")), 0);
 	test_write(test_path("d"), "new");
-	CHECK(git_lock_refused(&lock, lock.pid, test_path(".npmrc")));
+	CHECK(git_lock_refused(&locks, lock.pid, test_path(".npmrc")));
 	CHECK_INT(end(), 1);
 	CHECK_STR(test_read(test_path("d/old")), "old");
 }
@@ -68,7 +70,7 @@ TEST(what_was_there_before_stays)
 	test_write(test_path("own"), "own");
 	CHECK_INT(changes(CALL_OPEN, test_path("own")), 0);
 	CHECK_INT(changes(CALL_MAKE, test_path("own")), 0);
-	CHECK(git_lock_refused(&lock, lock.pid, test_path(".npmrc")));
+	CHECK(git_lock_refused(&locks, lock.pid, test_path(".npmrc")));
 	CHECK_INT(end(), 1);
 	CHECK_STR(test_read(test_path("own")), "own");
 }
@@ -81,7 +83,7 @@ TEST(no_link_leads_the_supervisor)
 	test_write(test_path("secret/name"), "secret");
 	CHECK_INT(changes(CALL_OPEN, test_path("d/new")), 0);
 	CHECK_INT(changes(CALL_UNLINK, test_path("d/name")), 0);
-	CHECK(git_lock_refused(&lock, lock.pid, test_path(".npmrc")));
+	CHECK(git_lock_refused(&locks, lock.pid, test_path(".npmrc")));
 	CHECK_INT(rename(test_path("d"), test_path("e")), 0);
 	CHECK_INT(symlink("secret", test_path("d")), 0);
 	CHECK_INT(changes(CALL_UNLINK, test_path("d/name")), -EROFS);
@@ -98,13 +100,13 @@ static void pass_limit(bool refused, enum call_what what, size_t n)
 	char name[32];
 
 	if (refused)
-		CHECK(git_lock_refused(&lock, lock.pid, test_path(".npmrc")));
+		CHECK(git_lock_refused(&locks, lock.pid, test_path(".npmrc")));
 	for (size_t i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "file-%zu", i);
 		CHECK_INT(changes(what, test_path(name)), 0);
 	}
 	CHECK_INT(changes(what, test_path("last")), refused ? -EROFS : 0);
-	CHECK_INT(git_lock_refused(&lock, lock.pid, test_path(".npmrc")), refused);
+	CHECK_INT(git_lock_refused(&locks, lock.pid, test_path(".npmrc")), refused);
 }
 
 TEST(the_number_of_changes_is_limited)
@@ -135,9 +137,9 @@ TEST(the_bytes_of_removed_files_are_limited)
 TEST(only_the_git_with_the_lock_is_recorded)
 {
 	begin();
-	CHECK(!git_lock_refused(&lock, getpid(), test_path(".npmrc")));
-	CHECK(!git_lock_refused(&lock, lock.pid, test_path(".git/config")));
-	CHECK(!git_lock_refuses(&lock, lock.pid));
-	CHECK(git_lock_refused(&lock, lock.pid, test_path(".npmrc")));
+	CHECK(!git_lock_refused(&locks, getpid(), test_path(".npmrc")));
+	CHECK(!git_lock_refused(&locks, lock.pid, test_path(".git/config")));
+	CHECK(!git_lock_refuses(&locks, lock.pid));
+	CHECK(git_lock_refused(&locks, lock.pid, test_path(".npmrc")));
 	CHECK_INT(end(), 1);
 }

@@ -505,6 +505,36 @@ def a_submodule_is_added_as_a_whole(t):
 
 
 @test
+def a_submodule_is_not_removed_in_part(t):
+    """Its .git leads git to a repository and stays; then all stays"""
+    library = repository(t, t.root + "/library")
+    for number in range(30):	# git removes them in the order of the directory
+        t.write(f"{library}/file{number}", "")
+    git(t, "add", ".", cwd=library)
+    git(t, "commit", "-q", "-m", "files", cwd=library)
+    top = repository(t, "top")
+    git(t, "submodule", "--quiet", "add", library, "sub", cwd=top)
+    git(t, "commit", "-q", "-m", "sub", cwd=top)
+    settings = lambda: [t.read(top + name) for name in
+                        ("/.git/config", "/.git/modules/sub/config", "/.gitmodules")]
+    before = tree(top), settings()
+    unprotect = '{"filesystem": {"unprotect": ["config"]}}'
+    for command in (("rm", "-q", "sub"), ("submodule", "--quiet", "deinit", "-f", "sub")):
+        for options in ((), ("--ephemeral",), ("-s", unprotect)):
+            r = t.inside("git", *command, cwd=top, env=WHO, options=options)
+            check(r.code != 0, command, options, repr(r))
+            contains(r.err, "git was ended, and the work tree is as before")
+            equal((tree(top), settings()), before, command, options)
+            equal(git(t, "status", "--porcelain", cwd=top).out, "", command)
+        t.run("discard", cwd=top)
+    r = t.inside("sh", "-c", f"{ADD}{library} two", cwd=top, options=("--ephemeral",))
+    check(r.code != 0, repr(r))
+    contains(r.err, "modules/two/hooks (git runs them)")
+    git(t, "rm", "-q", "sub", cwd=top)
+    check(not os.path.exists(top + "/sub"), "the control")
+
+
+@test
 def a_gitmodules_with_other_settings_does_not_stay(t):
     library = repository(t, t.root + "/library")
     top = repository(t, "top")
