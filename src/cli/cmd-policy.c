@@ -423,6 +423,7 @@ static json_t *value_json(const struct policy *p, const struct setting *s)
 	case TYPE_TEXT:
 	case TYPE_PROXY:
 	case TYPE_TIER:
+	case TYPE_OBJECT:
 		return text_json(&p->texts[s->slot]);
 	case TYPE_PROFILE:
 		return entry(json_string(profile_name(p->profile)),
@@ -441,6 +442,7 @@ static json_t *value_json(const struct policy *p, const struct setting *s)
 	case TYPE_VARIABLES:
 	case TYPE_COMMANDS:
 	case TYPE_CREDENTIALS:
+	case TYPE_OBJECTS:
 		return list_json(p, (enum string_list)s->slot);
 	case TYPE_IGNORES:
 		return list_json(p, LIST_IGNORES);

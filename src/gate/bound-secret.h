@@ -37,6 +37,9 @@ enum {
  * @path:	What the path of a request must begin with, or NULL
  * @aws_key, @aws_token: Of an access key of AWS: 1 and the number of its secret key and
  *		of its session token, or 0
+ * @aws_pair:	Settings say that these belong together: the hosts of this one count for
+ *		all of them
+ * @aws_passed:	Bits by enum sigv4_form: requests that go out as they are
  */
 struct bound_secret {
 	char *name, *placeholder;
@@ -46,6 +49,8 @@ struct bound_secret {
 	char *header, *method, *path;
 	bool optional, masked;
 	size_t aws_key, aws_token;
+	bool aws_pair;
+	unsigned int aws_passed;
 };
 
 struct bound_secrets {

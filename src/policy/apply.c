@@ -348,6 +348,22 @@ static int add_secrets(const struct apply *apply, const struct entry *e,
 	return 0;
 }
 
+static int add_object(const struct apply *apply, const struct entry *e,
+		      struct err *why)
+{
+	const struct setting *row = e->fact->setting;
+	auto_free char *text =
+		json_dumps(e->value, JSON_COMPACT | JSON_SORT_KEYS);
+
+	if (row->type == TYPE_OBJECTS)
+		return policy_add_string(apply->policy,
+					 (enum string_list)row->slot, text,
+					 entry_origin(e), why);
+	policy_set_text(apply->policy, (enum policy_text)row->slot, text,
+			entry_origin(e));
+	return 0;
+}
+
 static int add_value(const struct apply *apply, const struct entry *e,
 		     struct value *v, struct err *why)
 {
@@ -396,6 +412,9 @@ static int add_value(const struct apply *apply, const struct entry *e,
 		return add_rule(apply, e, v, why);
 	case TYPE_CREDENTIALS:
 		return add_credential(apply, e, v, why);
+	case TYPE_OBJECT:
+	case TYPE_OBJECTS:
+		return add_object(apply, e, why);
 	case TYPE_REASONS:
 		return add_reasons(apply, e);
 	case TYPE_IGNORES:

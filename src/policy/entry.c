@@ -419,6 +419,15 @@ static int read_credential(const struct ask_context *ctx,
 	return 0;
 }
 
+/* An object that is checked here and used as JSON elsewhere */
+static int read_object(const struct ask_context *ctx, const struct entry *entry,
+		       struct value *v, struct err *why)
+{
+	(void)ctx;
+	ask_for_value(entry, v);
+	return srt_check_part(entry->fact->setting->path, entry->value, why);
+}
+
 /* Texts with a check, and words that stand for a number */
 static int read_text(const struct entry *entry, struct value *v,
 		     struct err *why)
@@ -463,7 +472,6 @@ static int read_whole(const struct ask_context *ctx, const struct entry *entry,
 	bool valid = true;
 	int r = 0;
 
-	(void)ctx;
 	switch (type) {
 	case TYPE_UNUSED:
 	case TYPE_FOREIGN:
@@ -480,6 +488,8 @@ static int read_whole(const struct ask_context *ctx, const struct entry *entry,
 			return fail(why, -EINVAL, "needs both caCertPath and caKeyPath, or neither");
 		r = srt_check_part(entry->fact->setting->path, entry->value, why);
 		break;
+	case TYPE_OBJECT:
+		return read_object(ctx, entry, v, why);
 	case TYPE_FLAG:
 		valid = json_is_boolean(entry->value);
 		v->number = json_is_true(entry->value);
@@ -513,6 +523,7 @@ static int (*const readers[TYPE_KINDS])(const struct ask_context *ctx,
 	[TYPE_VARIABLES] = read_string,
 	[TYPE_COMMANDS] = read_string,
 	[TYPE_CREDENTIALS] = read_credential,
+	[TYPE_OBJECTS] = read_object,
 	[TYPE_RULES] = read_rule,
 };
 

@@ -84,6 +84,7 @@ enum string_list {
 	LIST_SECRETS,		/* NAME@HOST,HOST: bound secrets */
 	LIST_SECRET_CAS,	/* Files with authorities of bound hosts */
 	LIST_SECRET_SOURCES,	/* NAME=env:X, NAME=file:X, NAME=command:X */
+	LIST_AWS_PAIRS,		/* credentials.awsPairs: an object of JSON each */
 	LIST_COUNT,
 };
 
@@ -160,6 +161,7 @@ struct number {
 enum policy_text {
 	TEXT_PARENT_HTTP, TEXT_PARENT_HTTPS, TEXT_PARENT_NO_PROXY,
 	TEXT_MINIMUM_TIER,
+	TEXT_SIGV4,		/* credentials.sigv4, as JSON */
 	TEXT_COUNT,
 };
 

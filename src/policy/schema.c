@@ -119,6 +119,8 @@ const char *schema_type_words(enum setting_type type)
 		[TYPE_REASONS] = "an object of texts",
 		[TYPE_IGNORES] = "an object of lists of texts",
 		[TYPE_TLS] = "an object",
+		[TYPE_OBJECT] = "an object",
+		[TYPE_OBJECTS] = "a list of objects",
 		[TYPE_CREDENTIALS] = "a list of objects",
 		[TYPE_RULES] = "a list of rules",
 		[TYPE_UNUSED] = "anything",

@@ -31,6 +31,8 @@ enum setting_type {
 	TYPE_REASONS,	/* {text: text} */
 	TYPE_IGNORES,	/* {text: [text]} */
 	TYPE_TLS,	/* An object: a switch and its parts */
+	TYPE_OBJECT,	/* -> enum policy_text, as JSON */
+	TYPE_OBJECTS,	/* -> enum string_list, each as JSON */
 	TYPE_CREDENTIALS,	/* A list of objects */
 	TYPE_RULES,	/* Permission rules -> enum rule_action */
 	TYPE_UNUSED,	/* Known; noted that it does nothing here */

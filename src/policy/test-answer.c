@@ -134,6 +134,7 @@ static void answer_value(const struct policy *p, const char *key,
 	case TYPE_TEXT:
 	case TYPE_PROXY:
 	case TYPE_TIER:
+	case TYPE_OBJECT:
 		answer_text(&p->texts[s->slot], out);
 		break;
 	case TYPE_PROFILE:
@@ -155,6 +156,7 @@ static void answer_value(const struct policy *p, const char *key,
 	case TYPE_SOCKETS:
 	case TYPE_VARIABLES:
 	case TYPE_COMMANDS:
+	case TYPE_OBJECTS:
 		answer_list(&p->lists[s->slot], out);
 		break;
 	case TYPE_CREDENTIALS:

@@ -100,6 +100,10 @@ static void add_entry(enum setting_type type, struct buf *out)
 		buf_addf(out, "{\"path\": \"~/k%zu\", \"mode\": \"%s\"}", pick(2),
 			 pick(2) ? "mask" : "deny");
 		break;
+	case TYPE_OBJECTS:
+		buf_addf(out, "{\"accessKeyIdVar\": \"ID%zu\", \"secretAccessKeyVar\": \"KEY\"}",
+			 pick(3));
+		break;
 	default:
 		buf_addf(out, "\"%s\"", PICK(words));
 	}
@@ -137,7 +141,7 @@ static void add_value(const struct setting *row, struct buf *out)
 	case TYPE_IGNORES:
 		buf_addf(out, "{\"*\": [\"%s\"]}", PICK(words));
 		return;
-	case TYPE_TLS: case TYPE_REASONS:
+	case TYPE_TLS: case TYPE_REASONS: case TYPE_OBJECT:
 		buf_adds(out, "{}");
 		return;
 	default:

@@ -339,11 +339,47 @@ static json_t *list_authorities(const struct policy *policy)
 	return paths;
 }
 
+/* Pairs whose variables are not masked sign nothing */
+static bool has_secret(const struct run_secrets *s, const char *name)
+{
+	for (size_t i = 0; i < s->bound.len; i++) {
+		if (!strcmp(s->bound.v[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+static json_t *list_pairs(const struct policy *policy, struct run_secrets *s)
+{
+	static const char *const slots[] = { "accessKeyIdVar",
+					     "secretAccessKeyVar",
+					     "sessionTokenVar" };
+	const struct list_rules *list = &policy->lists[LIST_AWS_PAIRS];
+	json_t *pairs = json_array();
+
+	for (size_t i = 0; i < list->len; i++) {
+		json_t *pair = json_loads(list->v[i].text, 0, NULL);
+
+		for (size_t k = 0; k < ARRAY_SIZE(slots); k++) {
+			const char *name = json_string_value(
+				json_object_get(pair, slots[k]));
+
+			if (name && getenv(name) && !has_secret(s, name))
+				*vec_push(&s->notes) = mem_printf(
+					"credentials.awsPairs: '%s' must be a variable that credentials.envVars masks",
+					name);
+		}
+		json_array_append_new(pairs, pair);
+	}
+	return pairs;
+}
+
 static int send_config(const struct policy *policy, struct run_secrets *s,
 		       json_t *secrets, int gate_end, struct err *err)
 {
 	char key[2 * KEY_SIZE + 1];
 	const struct tls_message m = { .kind = TLS_CONFIG };
+	const char *sigv4 = policy->texts[TEXT_SIGV4].value;
 	json_t *root;
 	auto_free char *text = NULL;
 	auto_buf struct buf out = { 0 };
@@ -351,10 +387,13 @@ static int send_config(const struct policy *policy, struct run_secrets *s,
 	size_t n = 1;
 	int r = read_key(key, err);
 
-	root = json_pack("{s:o, s:o, s:s, s:o}", "secrets", secrets, "project",
+	root = json_pack("{s:o, s:o, s:s, s:o, s:o, s:o*}", "secrets", secrets,
+			 "project",
 			 json_text(policy->project ? policy->project
 						   : policy->cwd),
-			 "key", key, "cas", list_authorities(policy));
+			 "key", key, "cas", list_authorities(policy), "pairs",
+			 list_pairs(policy, s), "sigv4",
+			 json_loads(sigv4 ? sigv4 : "{}", 0, NULL));
 	text = json_dumps(root, JSON_COMPACT);
 	json_decref(root);
 	buf_add(&out, &m, sizeof(m));

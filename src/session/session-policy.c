@@ -31,6 +31,7 @@ static const char *const list_names[LIST_COUNT] = {
 	[LIST_DENIED_ADDRESSES] = "deny address", [LIST_UNPROTECT] = "unprotect",
 	[LIST_GIT_SAFE] = "git safe directory", [LIST_MASKED_FILES] = "mask",
 	[LIST_SECRETS] = "secret", [LIST_SECRET_CAS] = "secret's authority",
+	[LIST_AWS_PAIRS] = "AWS key",
 };
 
 static const char *const flag_names[FLAG_COUNT] = {

@@ -13,6 +13,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "policy/host.h"
+#include "tls/sigv4.h"
 
 static char *string_of(const json_t *object, const char *key)
 {
@@ -103,12 +104,52 @@ static int read_secret(const json_t *row, struct bound_secrets *secrets,
 	return read_hosts(json_object_get(row, "hosts"), s, err);
 }
 
+/* What srt calls them */
+static const struct {
+	const char *key;
+	enum sigv4_form form;
+} passed_forms[] = {
+	{ "streaming", SIGV4_STREAMING },
+	{ "presigned", SIGV4_PRESIGNED },
+	{ "sigv4a", SIGV4_ASYMMETRIC },
+};
+
+static int read_aws(const json_t *root, struct tls_config *ret, struct err *err)
+{
+	const json_t *pairs = json_object_get(root, "pairs");
+	const json_t *sigv4 = json_object_get(root, "sigv4");
+
+	if (json_array_size(pairs) > CONFIG_PAIRS_MAX)
+		return fail(err, -E2BIG,
+			    "credentials.awsPairs has more than %d entries",
+			    CONFIG_PAIRS_MAX);
+	for (size_t i = 0; i < json_array_size(pairs); i++) {
+		const json_t *row = json_array_get(pairs, i);
+		struct aws_pair *pair = &ret->pairs[ret->n_pairs++];
+
+		pair->id = string_of(row, "accessKeyIdVar");
+		pair->key = string_of(row, "secretAccessKeyVar");
+		pair->token = string_of(row, "sessionTokenVar");
+		if (!pair->id || !pair->key)
+			return fail(err, -EINVAL, "a key of AWS has no name");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(passed_forms); i++) {
+		auto_free char *word = string_of(sigv4, passed_forms[i].key);
+
+		if (word && !strcmp(word, "passthrough"))
+			ret->passed |= 1U << passed_forms[i].form;
+	}
+	return 0;
+}
+
 static int read_all(const json_t *root, struct tls_config *ret, struct err *err)
 {
 	const json_t *secrets = json_object_get(root, "secrets");
 	const json_t *cas = json_object_get(root, "cas");
-	int r = 0;
+	int r = read_aws(root, ret, err);
 
+	if (r < 0)
+		return r;
 	ret->project = string_of(root, "project");
 	if (!ret->project ||
 	    read_key(json_string_value(json_object_get(root, "key")),
@@ -161,6 +202,11 @@ void tls_config_done(struct tls_config *config)
 		mask_free(config->masks[i]);
 	for (size_t i = 0; i < config->n_cas; i++)
 		free(config->cas[i]);
+	for (size_t i = 0; i < config->n_pairs; i++) {
+		free(config->pairs[i].id);
+		free(config->pairs[i].key);
+		free(config->pairs[i].token);
+	}
 	free(config->project);
 	*config = (struct tls_config){ 0 };
 }

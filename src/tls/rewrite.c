@@ -145,10 +145,13 @@ static int digest_body(struct rewrite *ret, const struct sigv4 *s,
 	if (s->payload.p)
 		return 0;
 	if (q->framing == HTTP_BODY_CHUNKED || n > REWRITE_BODY_MAX ||
-	    (n > ret->n_body && !ret->waits))
+	    (n > ret->n_body && !ret->waits)) {
+		ret->fix =
+			"let the program send X-Amz-Content-Sha256, as for S3, or less at a time";
 		return refuse_head(
 			ret, -EPERM,
 			"a request for AWS whose body is signed must have a length of up to 8 MiB");
+	}
 	ret->needs = n;
 	if (n > ret->n_body)
 		return -EAGAIN;
@@ -158,16 +161,102 @@ static int digest_body(struct rewrite *ret, const struct sigv4 *s,
 				     "OpenSSL has no SHA-256 here");
 }
 
-static const char *const unsignable[] = {
-	[SIGV4_STREAMING] =
+/* What cannot be signed again, and what the user can do about it */
+static const struct {
+	const char *why, *fix;
+} unsignable[] = {
+	[SIGV4_STREAMING] = {
 		"AWS: a body with signatures of its own cannot be signed again; upload it with a digest, or unsigned",
-	[SIGV4_PRESIGNED] =
+		"turn the signatures of chunks off in the program (chunked encoding)",
+	},
+	[SIGV4_PRESIGNED] = {
 		"AWS: a presigned URL that was made with a placeholder cannot be signed again",
-	[SIGV4_ASYMMETRIC] =
+		"make the URL outside of the sandbox",
+	},
+	[SIGV4_ASYMMETRIC] = {
 		"AWS: a SigV4a signature cannot be made again; ask one region",
-	[SIGV4_MALFORMED] =
+		"name one region instead of an access point for several",
+	},
+	[SIGV4_MALFORMED] = {
 		"AWS: the signature in Authorization is not as AWS has it",
+		"let a program sign that AWS would accept",
+	},
 };
+
+/**
+ * struct signing - A signature that is made again
+ * @parts:	The secrets: name of the key, key, session token or NULL
+ * @made:	The signature
+ * @names:	Signed headers, if the session token was not one of them
+ * @field:	The header with the session token, if the request has none
+ */
+struct signing {
+	struct sigv4 s;
+	const struct bound_secret *parts[3];
+	char made[SIGV4_HEX];
+	struct bytes names, field;
+};
+
+/* Who signed it, and whether that may go to @host: 1, 0 if it is not ours, or a negative
+ * errno
+ */
+static int find_signer(const struct host *host,
+		       const struct bound_secrets *secrets, struct rewrite *ret,
+		       struct signing *g)
+{
+	const struct bound_secret *id;
+
+	sigv4_find(&ret->request, &g->s);
+	if (g->s.form == SIGV4_NONE || !g->s.id.n)
+		return 0;
+	id = bound_secrets_find(secrets, g->s.id.p, g->s.id.n);
+	if (!id || !id->aws_key)
+		return 0;
+	g->parts[0] = id;
+	g->parts[1] = &secrets->v[id->aws_key - 1];
+	g->parts[2] = id->aws_token ? &secrets->v[id->aws_token - 1] : NULL;
+	for (size_t i = 0; i < (id->aws_pair ? 1 : 3) && g->parts[i]; i++) {
+		if (!bound_secret_allows(g->parts[i], &ret->request, host)) {
+			ret->misplaced = g->parts[i];
+			return refuse_head(
+				ret, -EACCES,
+				"the placeholder of a secret that is not bound to this host");
+		}
+	}
+	if (g->s.form == SIGV4_HEADER)
+		return 1;
+	if (id->aws_passed & 1U << g->s.form)
+		return 0;
+	ret->fix = unsignable[g->s.form].fix;
+	return refuse_head(ret, -EPERM, unsignable[g->s.form].why);
+}
+
+/* What is replaced in the head beside the key's name and the signature: temporary keys
+ * are nothing without their token, whether the program has sent it or not
+ */
+static size_t put_token(const struct rewrite *ret, struct signing *g,
+			struct http_span token, struct piece *pieces)
+{
+	const struct http_headers *h = &ret->request.headers;
+	const struct http_span names = g->s.names;
+	const struct http_header *last = &h->v[h->len - 1];
+	size_t n = 0;
+
+	sigv4_add_token_name(names, &g->names);
+	g->s.names = span_of(&g->names);
+	pieces[n++] = (struct piece){ .at = names, .with = g->s.names };
+	if (g->s.token.p) {
+		pieces[n++] = (struct piece){ .at = g->s.token, .with = token };
+		return n;
+	}
+	bytes_adds(&g->field, "\r\nX-Amz-Security-Token: ");
+	bytes_add(&g->field, token.p, token.n);
+	pieces[n++] = (struct piece){
+		.at = { last->value.p + last->value.n, 0 },
+		.with = span_of(&g->field),
+	};
+	return n;
+}
 
 /* A request that was signed with placeholders of an access key: how many @pieces are
  * replaced, or a negative errno
@@ -175,66 +264,47 @@ static const char *const unsignable[] = {
 static int sign_again(const struct host *host,
 		      const struct bound_secrets *secrets,
 		      const struct secret_values *values, struct rewrite *ret,
-		      struct piece *pieces, char made[SIGV4_HEX])
+		      struct piece *pieces, struct signing *g)
 {
-	struct sigv4 s;
 	struct sigv4_key key = { 0 };
-	const struct bound_secret *parts[3] = { NULL };
 	char body[SIGV4_HEX];
 	enum sigv4_path path;
-	int n = 0, r;
+	int n = 0, r = find_signer(host, secrets, ret, g);
 
-	sigv4_find(&ret->request, &s);
-	if (s.form == SIGV4_NONE || !s.id.n)
-		return 0;
-	parts[0] = bound_secrets_find(secrets, s.id.p, s.id.n);
-	if (!parts[0] || !parts[0]->aws_key)
-		return 0;
-	parts[1] = &secrets->v[parts[0]->aws_key - 1];
-	if (parts[0]->aws_token && s.token.p &&
-	    bound_secrets_find(secrets, s.token.p, s.token.n) ==
-		    &secrets->v[parts[0]->aws_token - 1])
-		parts[2] = &secrets->v[parts[0]->aws_token - 1];
-	for (size_t i = 0; i < 3 && parts[i]; i++) {
-		if (!bound_secret_allows(parts[i], &ret->request, host)) {
-			ret->misplaced = parts[i];
-			return refuse_head(
-				ret, -EACCES,
-				"the placeholder of a secret that is not bound to this host");
-		}
-	}
-	if (s.form != SIGV4_HEADER)
-		return refuse_head(ret, -EPERM, unsignable[s.form]);
+	if (r <= 0)
+		return r;
 	if (ret->n_used + 3 > REWRITE_USES_MAX)
 		return refuse_head(ret, -E2BIG,
 				   "too many credentials in one request");
-	r = digest_body(ret, &s, body);
+	r = digest_body(ret, &g->s, body);
 	if (r < 0)
 		return r;
-	if (!parts[1]->placeholder ||
-	    !reads_alike(ret, &s, parts[1], body, &path))
+	if (!g->parts[1]->placeholder ||
+	    !reads_alike(ret, &g->s, g->parts[1], body, &path)) {
+		ret->fix =
+			"let the program use both variables of the key, and nothing else, to sign";
 		return refuse_head(
 			ret, -EPERM,
 			"AWS: the signature is not the one that the placeholder makes, so the request cannot be signed again");
-	key.key = span_of(value_of(secrets, values, parts[1]));
-	if (parts[2])
-		key.token = span_of(value_of(secrets, values, parts[2]));
-	if (!sigv4_sign(&ret->request, &s, &key, path, body, made))
+	}
+	pieces[n++] = (struct piece){
+		.at = g->s.id,
+		.with = span_of(value_of(secrets, values, g->parts[0])),
+	};
+	pieces[n++] = (struct piece){
+		.at = g->s.signature,
+		.with = { g->made, SIGV4_HEX },
+	};
+	key.key = span_of(value_of(secrets, values, g->parts[1]));
+	if (g->parts[2]) {
+		key.token = span_of(value_of(secrets, values, g->parts[2]));
+		n += (int)put_token(ret, g, key.token, pieces + n);
+	}
+	if (!sigv4_sign(&ret->request, &g->s, &key, path, body, g->made))
 		return refuse_head(ret, -EACCES,
 				   "AWS: the request cannot be signed");
-	pieces[n++] = (struct piece){
-		.at = s.id,
-		.with = span_of(value_of(secrets, values, parts[0])),
-	};
-	pieces[n++] = (struct piece){
-		.at = s.signature,
-		.with = { made, SIGV4_HEX },
-	};
-	if (parts[2])
-		pieces[n++] =
-			(struct piece){ .at = s.token, .with = key.token };
-	for (size_t i = 0; i < 3 && parts[i]; i++)
-		ret->used[ret->n_used++] = parts[i];
+	for (size_t i = 0; i < 3 && g->parts[i]; i++)
+		ret->used[ret->n_used++] = g->parts[i];
 	return n;
 }
 
@@ -252,12 +322,12 @@ int rewrite_head(const char *p, size_t n, const struct host *host,
 {
 	struct credential_use uses[REWRITE_USES_MAX + 1];
 	struct piece pieces[PIECES_MAX];
-	char made[SIGV4_HEX];
+	struct signing signing = { 0 };
 	const char *from = p;
 	size_t n_pieces = 0;
 	ssize_t r;
 
-	ret->why = NULL;
+	ret->why = ret->fix = NULL;
 	ret->misplaced = NULL;
 	ret->n_used = 0;
 	r = http_request_parse(p, n, host, &ret->request, &ret->why);
@@ -272,12 +342,10 @@ int rewrite_head(const char *p, size_t n, const struct host *host,
 			(struct piece){ .at = uses[i].at, .use = &uses[i] };
 	if (r >= 0)
 		r = sign_again(host, secrets, values, ret, pieces + n_pieces,
-			       made);
-	if (r < 0)
-		return (int)r;
-	n_pieces += (size_t)r;
+			       &signing);
+	n_pieces += r > 0 ? (size_t)r : 0;
 	qsort(pieces, n_pieces, sizeof(*pieces), compare_pieces);
-	for (size_t i = 0; i < n_pieces; i++) {
+	for (size_t i = 0; r >= 0 && i < n_pieces; i++) {
 		const struct piece *piece = &pieces[i];
 
 		bytes_add(out, from, (size_t)(piece->at.p - from));
@@ -287,6 +355,9 @@ int rewrite_head(const char *p, size_t n, const struct host *host,
 			bytes_add(out, piece->with.p, piece->with.n);
 		from = piece->at.p + piece->at.n;
 	}
-	bytes_add(out, from, (size_t)(p + n - from));
-	return 0;
+	if (r >= 0)
+		bytes_add(out, from, (size_t)(p + n - from));
+	bytes_done(&signing.names);
+	bytes_done(&signing.field);
+	return r < 0 ? (int)r : 0;
 }

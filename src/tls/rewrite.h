@@ -33,6 +33,7 @@ struct secret_values {
  * @needs:	With -EAGAIN: how many bytes of the body
  * @request:	The head; its spans point into the caller's buffer
  * @why:	Why it is refused; a literal, or NULL
+ * @fix:	What would help, where no other binding would; a literal, or NULL
  * @misplaced:	The secret whose placeholder may not go to this host, or NULL
  * @used:	Secrets that were put in, @n_used of them
  */
@@ -41,7 +42,7 @@ struct rewrite {
 	size_t n_body, needs;
 	bool waits;
 	struct http_request request;
-	const char *why;
+	const char *why, *fix;
 	const struct bound_secret *misplaced;
 	const struct bound_secret *used[REWRITE_USES_MAX];
 	size_t n_used;

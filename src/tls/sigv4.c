@@ -18,6 +18,9 @@ enum { DIGEST = 32 }; /* Bytes of SHA-256 */
 
 static const char algorithm[] = "AWS4-HMAC-SHA256";
 static const char asymmetric[] = "AWS4-ECDSA-P256-SHA256";
+static const char token_name[] = "x-amz-security-token";
+/* The signature says that the body is in chunks, and does not cover them */
+static const char unsigned_chunks[] = "STREAMING-UNSIGNED-PAYLOAD-TRAILER";
 
 static bool begins(struct http_span span, const char *text)
 {
@@ -105,7 +108,8 @@ void sigv4_find(const struct http_request *request, struct sigv4 *ret)
 	ret->token = http_header_find(h, "X-Amz-Security-Token");
 	if (other)
 		ret->form = SIGV4_ASYMMETRIC;
-	else if (ret->payload.p && begins(ret->payload, "STREAMING-"))
+	else if (ret->payload.p && begins(ret->payload, "STREAMING-") &&
+		 !http_span_is(ret->payload, unsigned_chunks))
 		ret->form = SIGV4_STREAMING;
 	else if (ok && ret->names.n && ret->date.n && is_hex(ret->signature))
 		ret->form = SIGV4_HEADER;
@@ -271,21 +275,25 @@ static void add_trimmed(struct http_span value, struct bytes *out)
 
 /* "name:value" of each header of that name, as one */
 static bool add_header(const struct http_request *request,
-		       const struct sigv4 *s, struct http_span token,
-		       const char *name, size_t n, struct bytes *out)
+		       struct http_span token, const char *name, size_t n,
+		       struct bytes *out)
 {
 	size_t found = 0;
 
 	bytes_add(out, name, n);
+	if (token.p && http_span_is((struct http_span){ name, n }, token_name)) {
+		bytes_add(out, ":", 1);
+		add_trimmed(token, out);
+		bytes_add(out, "\n", 1);
+		return true;
+	}
 	for (size_t i = 0; i < request->headers.len; i++) {
 		const struct http_header *h = &request->headers.v[i];
 
 		if (h->name.n != n || strncasecmp(h->name.p, name, n) != 0)
 			continue;
 		bytes_add(out, found++ ? "," : ":", 1);
-		add_trimmed(token.p && h->value.p == s->token.p ? token
-								: h->value,
-			    out);
+		add_trimmed(h->value, out);
 	}
 	bytes_add(out, "\n", 1);
 	return found;
@@ -304,10 +312,38 @@ static bool add_headers(const struct http_request *request,
 
 		at += n + 1;
 		if (++count > SIGV4_NAMES_MAX ||
-		    !add_header(request, s, token, p, n, out))
+		    !add_header(request, token, p, n, out))
 			return false;
 	}
 	return true;
+}
+
+void sigv4_add_token_name(struct http_span names, struct bytes *out)
+{
+	const size_t len = strlen(token_name);
+	bool there = false;
+	size_t at = 0;
+
+	/* They are in order */
+	while (at < names.n) {
+		const char *p = names.p + at;
+		const char *end = memchr(p, ';', names.n - at);
+		const size_t n = end ? (size_t)(end - p) : names.n - at;
+		const int order = memcmp(p, token_name, n < len ? n : len);
+
+		if (!there && (order > 0 || (!order && n > len))) {
+			bytes_adds(out, token_name);
+			bytes_add(out, ";", 1);
+			there = true;
+		}
+		there |= !order && n == len;
+		bytes_add(out, p, n);
+		at += n + 1;
+		if (at < names.n || !there)
+			bytes_add(out, ";", 1);
+	}
+	if (!there)
+		bytes_adds(out, token_name);
 }
 
 static void write_hex(const uint8_t *p, char ret[SIGV4_HEX])

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "gate/proto/http.h"
+#include "secret/locked-memory.h"
 
 enum {
 	SIGV4_HEX = 64, /* Characters of a digest */
@@ -53,7 +54,7 @@ enum sigv4_path { SIGV4_PATH_ENCODED, SIGV4_PATH_PLAIN, SIGV4_PATH_RAW };
 
 /**
  * struct sigv4_key - What a request is signed with
- * @token:	In the place of the request's X-Amz-Security-Token, if that has one
+ * @token:	The value of X-Amz-Security-Token, if p is not NULL
  */
 struct sigv4_key {
 	struct http_span key, token;
@@ -66,6 +67,9 @@ struct sigv4_key {
 bool sigv4_sign(const struct http_request *request, const struct sigv4 *s,
 		const struct sigv4_key *key, enum sigv4_path path,
 		const char *body, char ret[SIGV4_HEX]);
+
+/* Append @names to @out, with that of the session token among them */
+void sigv4_add_token_name(struct http_span names, struct bytes *out);
 
 /* The digest of the @n bytes at @p */
 bool sigv4_digest(const void *p, size_t n, char ret[SIGV4_HEX]);

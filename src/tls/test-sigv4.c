@@ -127,6 +127,10 @@ TEST(forms_are_told_apart)
 				      "STREAMING-AWS4-HMAC-SHA256-PAYLOAD\r\n"))
 			  ->form,
 		  SIGV4_STREAMING);
+	CHECK_INT(find(GET("/", PLAIN "X-Amz-Content-Sha256: "
+				      "STREAMING-UNSIGNED-PAYLOAD-TRAILER\r\n"))
+			  ->form,
+		  SIGV4_HEADER);
 	CHECK_INT(find(GET("/", "Authorization: AWS4-ECDSA-P256-SHA256 "
 				"Credential=AKID/20150830/s3/aws4_request, "
 				"SignedHeaders=host, Signature=00\r\n"))
@@ -144,6 +148,32 @@ TEST(forms_are_told_apart)
 			   "Credential=AKID/20150830/r/s/aws4_request\r\n"))
 			  ->form,
 		  SIGV4_MALFORMED);
+}
+
+TEST(the_name_of_the_token_is_put_in_its_place)
+{
+	static const struct {
+		const char *names, *with;
+	} v[] = {
+		{ "host", "host;x-amz-security-token" },
+		{ "host;x-amz-date", "host;x-amz-date;x-amz-security-token" },
+		{ "host;x-amz-date;x-amz-target",
+		  "host;x-amz-date;x-amz-security-token;x-amz-target" },
+		{ "host;x-amz-security-token;x-z",
+		  "host;x-amz-security-token;x-z" },
+		{ "host;x-amz-security-token-2",
+		  "host;x-amz-security-token;x-amz-security-token-2" },
+		{ "x-amz", "x-amz;x-amz-security-token" },
+	};
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
+		auto_bytes struct bytes out = { 0 };
+
+		sigv4_add_token_name(
+			(struct http_span){ v[i].names, strlen(v[i].names) },
+			&out);
+		CHECK_STR(out.p, v[i].with);
+	}
 }
 
 TEST(a_signed_header_that_is_missing_cannot_be_signed)

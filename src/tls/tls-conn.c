@@ -778,7 +778,7 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 	if (server->n_conns > TLS_CONNS_MAX)
 		tls_report_refused(server, id,
 				   "too many connections to hosts of secrets",
-				   NULL, NULL);
+				   NULL, "let the program open fewer at a time");
 	if (server->n_conns > TLS_CONNS_MAX || !set_up_client(conn) ||
 	    !tls_end_connect(&conn->upstream, server->upstream,
 			     conn->host.name) ||

@@ -39,7 +39,7 @@ void tls_refusal_client(struct tls_server *server, uint32_t id)
 	case SSL_R_UNSUPPORTED_PROTOCOL:
 		tls_report_refused(server, id,
 				   "the program offers no TLS 1.2 or later",
-				   NULL, NULL);
+				   NULL, "let the program speak TLS 1.2");
 		break;
 	default:
 		break;
@@ -85,6 +85,8 @@ void tls_refusal_request(struct tls_server *server, uint32_t id,
 	} else if (error == -EACCES) {
 		what = HTTP_ANSWER_MISDIRECTED;
 	} else if (error == -EPERM) {
+		if (rewrite->fix)
+			buf_adds(&fix, rewrite->fix);
 		what = HTTP_ANSWER_BLOCKED;
 	}
 	if (error == -EACCES || error == -EPERM)

@@ -189,28 +189,82 @@ static int read_whole(struct tls_config *config, size_t i, int fd,
 			       err);
 }
 
-static size_t secret_named(const struct bound_secrets *secrets,
-			   const char *name)
+/* 1 and the number of the secret @name, which is the whole text of it, or 0 */
+static size_t secret_named(const struct tls_config *config,
+			   const struct source_values *values, const char *name)
 {
-	for (size_t i = 0; i < secrets->len; i++) {
-		if (secrets->v[i].placeholder &&
-		    !strcmp(secrets->v[i].name, name))
+	for (size_t i = 0; name && i < config->secrets.len; i++) {
+		const struct bound_secret *s = &config->secrets.v[i];
+		const struct mask *mask =
+			config->masks[i < values->rows ? i
+						       : values->part_of[i]];
+
+		if (s->placeholder && !strcmp(s->name, name) &&
+		    (!mask || (!mask->extract && !mask->jwt)))
 			return i + 1;
 	}
 	return 0;
 }
 
-/* What AWS's own programs read: an access key and what goes with it */
-static void link_keys(struct bound_secrets *secrets)
+static bool link_key(const struct tls_config *config,
+		     const struct source_values *values,
+		     const struct aws_pair *pair)
 {
-	const size_t id = secret_named(secrets, "AWS_ACCESS_KEY_ID");
+	const size_t id = secret_named(config, values, pair->id);
+	const size_t key = secret_named(config, values, pair->key);
+	struct bound_secret *s = id ? &config->secrets.v[id - 1] : NULL;
 
-	if (!id)
-		return;
-	secrets->v[id - 1].aws_key =
-		secret_named(secrets, "AWS_SECRET_ACCESS_KEY");
-	secrets->v[id - 1].aws_token =
-		secret_named(secrets, "AWS_SESSION_TOKEN");
+	if (id && key) {
+		s->aws_key = key;
+		s->aws_token = secret_named(config, values, pair->token);
+		s->aws_passed = config->passed;
+	}
+	return id || !key;
+}
+
+/* Nothing tells that such a request was signed with a placeholder */
+static void note_half(const struct tls_config *config,
+		      struct source_values *values, const struct aws_pair *pair)
+{
+	const size_t key = secret_named(config, values, pair->key) - 1;
+	char **note =
+		&values->notes[key < values->rows ? key : values->part_of[key]];
+
+	free(*note);
+	*note = mem_printf(
+		"'%s' has a placeholder and '%s' has none: AWS will refuse what is signed with it; mask or bind both",
+		pair->key, pair->id);
+}
+
+static bool is_named(const struct aws_pair *pair, const char *name)
+{
+	return !strcmp(pair->id, name) || !strcmp(pair->key, name) ||
+	       (pair->token && !strcmp(pair->token, name));
+}
+
+/* Access keys and what goes with them: as settings say, and what AWS's own programs
+ * read, unless settings speak of that
+ */
+static void link_keys(struct tls_config *config, struct source_values *values)
+{
+	char id[] = "AWS_ACCESS_KEY_ID", key[] = "AWS_SECRET_ACCESS_KEY";
+	char token[] = "AWS_SESSION_TOKEN";
+	const struct aws_pair own = { id, key, token };
+	bool free_names = true;
+
+	for (size_t i = 0; i < config->n_pairs; i++) {
+		const struct aws_pair *pair = &config->pairs[i];
+		const size_t n = secret_named(config, values, pair->id);
+
+		free_names &= !is_named(pair, id) && !is_named(pair, key) &&
+			      !is_named(pair, token);
+		if (!link_key(config, values, pair))
+			note_half(config, values, pair);
+		else if (n)
+			config->secrets.v[n - 1].aws_pair = true;
+	}
+	if (free_names && !link_key(config, values, &own))
+		note_half(config, values, &own);
 }
 
 int values_read(struct tls_config *config, const int *fds,
@@ -230,6 +284,6 @@ int values_read(struct tls_config *config, const int *fds,
 			r = fail_in(err, r, "secret '%s'",
 				    config->secrets.v[i].name);
 	}
-	link_keys(&config->secrets);
+	link_keys(config, ret);
 	return r;
 }

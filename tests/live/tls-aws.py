@@ -105,16 +105,20 @@ send("GET", "/", "Action=GetCallerIdentity&Version=2011-06-15")
 send("POST", "/", body=b"Action=AssumeRole" * 10000)
 send("PUT", "/bucket/a%20b~c", "x-id=PutObject", "s3", b"data", "UNSIGNED-PAYLOAD")
 send("PUT", "/bucket/b", "", "s3", b"data", hashlib.sha256(b"data").hexdigest())
+send("PUT", "/bucket/c", "", "s3", b"4\r\ndata\r\n0\r\nx-amz-checksum-crc32: x\r\n\r\n",
+     "STREAMING-UNSIGNED-PAYLOAD-TRAILER")	# As later programs of AWS upload
 send("GET", "/a%20b", "z=1&a=%2F&a=", "dynamodb", token=False)
 ''')
     r = signed(t, "env | grep ^AWS_; /usr/bin/python3 calls.py").ok()
-    equal(r.out.splitlines()[-5:], ["200"] * 5, r.err)
+    equal(r.out.splitlines()[-6:], ["200"] * 6, r.err)
     contains(r.out, "AWS_ACCESS_KEY_ID=AKIA")
-    equal(len(Origin.seen), 5)
+    equal(len(Origin.seen), 6)
     for method, (_, path, headers, body) in zip(Amazon.methods, Origin.seen):
         check(verifies(path, headers, body, method), path, str(headers))
+    # Also where the program did not send it: the key is worth nothing without
     equal([h.get("x-amz-security-token") for _, _, h, _ in Origin.seen],
-          [KEYS["AWS_SESSION_TOKEN"]] * 4 + [None])
+          [KEYS["AWS_SESSION_TOKEN"]] * 6)
+    contains(Origin.seen[-1][2]["Authorization"], ";x-amz-security-token")
     for value in KEYS.values():
         lacks(r.out + r.err, value)
 
@@ -137,7 +141,141 @@ curl -sS -m 60 -i "https://good.test/?X-Amz-Algorithm=AWS4-HMAC-SHA256\
         check(words in line and (line.startswith("403") or words == "200"), lines, r.err)
     contains(r.out, "HTTP/1.1 403 AWS: a presigned URL")
     contains(r.err, "signatures of its own")	# One line a host
+    contains(r.err, "turn the signatures of chunks off")
+    lacks(r.err + r.out, "policy allow host")
     equal(len(Origin.seen), 1)
+
+
+@test
+def each_reason_comes_with_what_helps(t):
+    origins(Amazon)
+    for call, fix in (('send("GET", "/", algorithm="AWS4-ECDSA-P256-SHA256")', "name one region"),
+                      ('send("GET", "/", spoil=True)', "use both variables of the key"),
+                      ('send("POST", "/", body=b"x" * ((8 << 20) + 1))', "X-Amz-Content-Sha256")):
+        t.write("calls.py", SIGNER + call)
+        r = signed(t, "/usr/bin/python3 calls.py")
+        contains(r.err, fix, call)
+        lacks(r.err, "policy allow host")
+    equal(Origin.seen, [])
+
+
+def settings(t, path=None, **credentials):
+    """Masks for keys with names of their own, as srt's file has them"""
+    masks = [{"name": name, "mode": "mask", "injectHosts": ["good.test"]}
+             for name in ("MY_ID", "MY_KEY", "MY_TOKEN")]
+    path = path or t.away + "/srt.json"
+    pair = {"accessKeyIdVar": "MY_ID", "secretAccessKeyVar": "MY_KEY", "sessionTokenVar": "MY_TOKEN"}
+    with open(path, "w") as file:
+        json.dump({"network": {"allowedDomains": ["good.test", "other.test"], "deniedDomains": [],
+                               "tlsTerminate": {}},
+                   "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []},
+                   "credentials": {"envVars": masks, "awsPairs": [pair], **credentials}}, file)
+    return "-s", path
+
+
+MINE = dict(zip(("MY_ID", "MY_KEY", "MY_TOKEN"), KEYS.values()))
+AS_AWS = "export AWS_ACCESS_KEY_ID=$MY_ID AWS_SECRET_ACCESS_KEY=$MY_KEY AWS_SESSION_TOKEN=$MY_TOKEN;"
+
+
+def paired(t, script, **more):
+    return run(t, AS_AWS + script, *settings(t, **more), secrets=(), env=MINE)
+
+
+@test
+def settings_pair_variables_of_any_name(t):
+    origins(Amazon)
+    t.write("calls.py", SIGNER + '''
+send("GET", "/", "Action=GetCallerIdentity&Version=2011-06-15")
+send("PUT", "/bucket/b", "", "s3", b"data", "UNSIGNED-PAYLOAD", token=False)
+''')
+    r = paired(t, "env; /usr/bin/python3 calls.py").ok()
+    equal(r.out.splitlines()[-2:], ["200"] * 2, r.err)
+    for method, (_, path, headers, body) in zip(Amazon.methods, Origin.seen):
+        check(verifies(path, headers, body, method), path, str(headers))
+        equal(headers["x-amz-security-token"], KEYS["AWS_SESSION_TOKEN"])
+    for value in KEYS.values():
+        lacks(r.out + r.err, value)
+    # The control: without the pair, nothing is signed again
+    Origin.seen.clear()
+    paired(t, "/usr/bin/python3 calls.py", awsPairs=[])
+    check(all(spoken(h)[0] != KEYS["AWS_ACCESS_KEY_ID"] for _, _, h, _ in Origin.seen))
+
+
+@test
+def the_hosts_of_the_key_id_count_for_a_pair(t):
+    """As in srt: those of the key and the token are not looked at"""
+    origins(Amazon)
+    t.write("calls.py", SIGNER + 'send("GET", "/")\n')
+    masks = [{"name": "MY_ID", "mode": "mask", "injectHosts": ["good.test"]},
+             *({"name": name, "mode": "mask", "injectHosts": ["other.test"]}
+               for name in ("MY_KEY", "MY_TOKEN"))]
+    r = paired(t, "/usr/bin/python3 calls.py", envVars=masks)
+    equal(r.out, "200\n", r.err)
+    _, path, headers, body = Origin.seen[0]
+    check(verifies(path, headers, body, "GET"), str(headers))
+    masks[0]["injectHosts"], masks[1]["injectHosts"] = ["other.test"], ["good.test"]
+    r = paired(t, "/usr/bin/python3 calls.py", envVars=masks)
+    contains(r.out, "403 the placeholder of a secret that is not bound")
+    equal(len(Origin.seen), 1)
+
+
+@test
+def settings_let_such_requests_pass_as_they_are(t):
+    origins(Amazon)
+    t.write("calls.py", SIGNER + '''
+send("PUT", "/b/c", "", "s3", b"x", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD")
+send("GET", "/", algorithm="AWS4-ECDSA-P256-SHA256")
+''')
+    script = """/usr/bin/python3 calls.py
+curl -sS -m 60 -o /dev/null -w '%{http_code}' "https://good.test/?X-Amz-Algorithm=AWS4-HMAC-SHA256\
+&X-Amz-Credential=$AWS_ACCESS_KEY_ID%2F20261117%2Fx%2Fs3%2Faws4_request&X-Amz-Signature=00" """
+    for key, codes in (("streaming", ("200", "403", "403")), ("sigv4a", ("403", "200", "403")),
+                       ("presigned", ("403", "403", "200"))):
+        r = paired(t, script, sigv4={key: "passthrough"})
+        equal(tuple(line[:3] for line in r.out.splitlines()), codes, key, r.err)
+    equal(len(Origin.seen), 3)
+    for _, path, headers, _ in Origin.seen:	# With placeholders, which are worth nothing
+        for value in KEYS.values():
+            lacks(path + str(headers), value)
+
+
+@test
+def a_part_of_a_variable_is_no_key(t):
+    """A file of cloche's own, which srt's checks do not see"""
+    origins(Amazon)
+    t.write("calls.py", SIGNER + 'send("GET", "/")\n')
+    _, path = settings(t)
+    with open(path) as file:
+        given = json.load(file)
+    given["credentials"]["envVars"][1] = {"name": "MY_KEY", "mode": "mask", "extract": "^(.*)$",
+                                          "injectHosts": ["good.test"]}
+    with open(t.away + "/cloche.json", "w") as file:
+        json.dump({"sandbox": given}, file)
+    r = run(t, AS_AWS + "/usr/bin/python3 calls.py", "-s", t.away + "/cloche.json", secrets=(), env=MINE)
+    for _, _, headers, _ in Origin.seen:
+        lacks(str(headers), KEYS["AWS_ACCESS_KEY_ID"])
+    check(Origin.seen or "403" in r.out, r)
+
+
+@test
+def half_a_key_is_named(t):
+    r = run(t, "true", secrets=("AWS_SECRET_ACCESS_KEY@good.test",), env=KEYS).ok()
+    contains(r.err, "'AWS_SECRET_ACCESS_KEY' has a placeholder and 'AWS_ACCESS_KEY_ID' has none")
+    r = signed(t, "true").ok()
+    lacks(r.err, "has none")
+
+
+@test
+def a_repository_pairs_nothing(t):
+    origins(Amazon)
+    t.write("calls.py", SIGNER + 'send("GET", "/")\n')
+    _, path = settings(t, awsPairs=[])
+    t.write(".claude/settings.json", json.dumps({"sandbox": {"credentials": {"awsPairs": [
+        {"accessKeyIdVar": "MY_ID", "secretAccessKeyVar": "MY_KEY"}]}}}))
+    run(t, AS_AWS + "/usr/bin/python3 calls.py", "-s", path, secrets=(), env=MINE)
+    check(Origin.seen)
+    for _, _, headers, _ in Origin.seen:
+        lacks(str(headers), KEYS["AWS_ACCESS_KEY_ID"])
 
 
 @test
@@ -196,8 +334,22 @@ cat out""", env={"AWS_DEFAULT_REGION": "us-east-1", "AWS_MAX_ATTEMPTS": "1",
         lacks(r.out + r.err, value)
 
 
+def amazons_own_program_works_with_a_pair(t):
+    """Variables of other names, from srt's settings; its own are set inside"""
+    if subprocess.run(["aws", "--version"], capture_output=True).returncode:
+        skip("aws is not installed")
+    origins(Amazon)
+    r = run(t, AS_AWS + """export AWS_DEFAULT_REGION=us-east-1 AWS_MAX_ATTEMPTS=1
+AWS_EC2_METADATA_DISABLED=true /usr/bin/aws --endpoint-url https://good.test --no-cli-pager \
+    sts get-caller-identity""", *settings(t), secrets=(), env=MINE)
+    check(Origin.seen, r.out, r.err)
+    for method, (_, path, headers, body) in zip(Amazon.methods, Origin.seen):
+        check(botocore_verifies(path, headers, body, method), method, path, str(headers))
+
+
 if LONG:
     test(amazons_own_program_works)
+    test(amazons_own_program_works_with_a_pair)
 own_host(NAMES)
 make_certificates()
 main()
