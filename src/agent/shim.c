@@ -101,18 +101,6 @@ static bool is_program(const char *path)
 	       !is_ours(buf_str(&text));
 }
 
-/* The next directory of *@path, which moves on; NULL at the end */
-static char *next_dir(const char **path)
-{
-	const char *start = *path;
-	const size_t n = start ? strcspn(start, ":") : 0;
-
-	if (!start || !*start)
-		return NULL;
-	*path = start[n] ? start + n + 1 : NULL;
-	return mem_strndup(start, n);
-}
-
 /* The first program @name on @path (as $PATH) that is no shim; NULL if none.
  * The caller frees.
  */
@@ -120,7 +108,7 @@ static char *find_real(const char *name, const char *path)
 {
 	char *dir;
 
-	while ((dir = next_dir(&path))) {
+	while ((dir = path_next_dir(&path))) {
 		auto_free char *owned = dir;
 		char *file = *owned == '/' ? path_join(owned, name) : NULL;
 
@@ -202,7 +190,7 @@ static char *place_on_path(const char *name, const char *real,
 	auto_free char *last = path_parent(real);
 	char *dir;
 
-	while ((dir = next_dir(&path))) {
+	while ((dir = path_next_dir(&path))) {
 		auto_free char *owned = dir;
 
 		if (!strcmp(owned, last))
@@ -490,7 +478,7 @@ static char *first_on_path(const char *name, const char *path)
 {
 	char *dir;
 
-	while ((dir = next_dir(&path))) {
+	while ((dir = path_next_dir(&path))) {
 		auto_free char *owned = dir;
 		char *file = path_join(*owned ? owned : ".", name);
 

@@ -127,6 +127,17 @@ unsigned int path_depth(const char *path)
 }
 
 /* 128 bits of FNV-1a: only different for different paths */
+char *path_next_dir(const char **list)
+{
+	const char *start = *list;
+	const size_t n = start ? strcspn(start, ":") : 0;
+
+	if (!start || !*start)
+		return NULL;
+	*list = start[n] ? start + n + 1 : NULL;
+	return mem_strndup(start, n);
+}
+
 char *path_id(const char *path)
 {
 	uint64_t a = 1469598103934665603ULL, b = ~a;

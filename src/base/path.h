@@ -23,6 +23,11 @@ bool path_is_below(const char *dir, const char *path);
 /* The directory above; "/" is above itself. The caller frees. */
 char *path_parent(const char *path);
 
+/* The next directory of *@list, as in $PATH or NULL, which moves on; NULL at its end. The
+ * caller frees.
+ */
+char *path_next_dir(const char **list);
+
 /* A file name that stands for @path: not a secret. The caller frees. */
 char *path_id(const char *path);
 

@@ -107,11 +107,20 @@ void proc_end(struct proc *proc, bool wait)
 		(void)kill(proc->pid, SIGKILL);
 		if (!wait)
 			reap_later(proc->pid);
-		while (wait && waitpid(proc->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		else
+			(void)reap_wait(proc->pid);
 	}
 	close_fd(&proc->socket);
 	*proc = PROC_NONE;
+}
+
+int reap_wait(pid_t pid)
+{
+	int status = -1;
+
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
 }
 
 /* The number of the first pid namespace is part of the kernel's interface */
@@ -142,8 +151,7 @@ void reap_later(pid_t pid)
 			pid = -1;
 		}
 	}
-	if (pid > 0)
-		(void)waitpid(pid, NULL, 0);
+	(void)reap_wait(pid);
 }
 
 void reap_rest(void)
@@ -151,9 +159,7 @@ void reap_rest(void)
 	if (!is_contained())
 		return;
 	for (size_t i = 0; i < REAP_MAX; i++) {
-		while (pids[i] && waitpid(pids[i], NULL, 0) < 0 &&
-		       errno == EINTR)
-			;
+		(void)reap_wait(pids[i]);
 		pids[i] = 0;
 	}
 	for (int i = 0; adopts && i < ADOPTED_TRIES; i++) {

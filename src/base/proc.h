@@ -61,6 +61,9 @@ int proc_leave_streams(void);
 /* Kill it and close the socket. Unless @wait, it is reaped later. Safe on PROC_NONE. */
 void proc_end(struct proc *proc, bool wait);
 
+/* Wait for the child @pid, in spite of signals: its wait status, or -1 if there is none */
+int reap_wait(pid_t pid);
+
 /* Collect those that have ended since, and leave @pid, which is about to end,
  * for the next time. Waits only if too many are ending.
  */

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -234,6 +235,14 @@ static int open_in_steps(int dirfd, const char *path, int flags, mode_t mode)
 	if (at >= 0)
 		errno = ENOENT;
 	return -1;
+}
+
+int sys_socket_option(int fd, int name)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, name, &value, &len) < 0 ? -errno : value;
 }
 
 int sys_open_nofollow(int dirfd, const char *path, int flags, mode_t mode)

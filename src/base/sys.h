@@ -106,6 +106,9 @@ int sys_landlock_restrict_self(int fd);
 /* The Landlock ABI of this kernel, or 0 where there is none */
 int sys_landlock_abi(void);
 
+/* The option @name of SOL_SOCKET, a number; or a negative errno */
+int sys_socket_option(int fd, int name);
+
 /* False where a filter hides it */
 bool sys_has_openat2(void);
 

@@ -36,7 +36,7 @@
 struct staged {
 	struct policy *policy;
 	struct ephemeral ephemeral;
-	struct { char **v; size_t len, cap; } paths;
+	struct strings paths;
 };
 
 /* 1 if there are staged changes, 0 if not. @open opens all of them. An empty PATH,
@@ -64,9 +64,7 @@ static int open_staged(int (*open)(const struct policy *, struct ephemeral *,
 
 static void close_staged(struct staged *s)
 {
-	for (size_t i = 0; i < s->paths.len; i++)
-		free(s->paths.v[i]);
-	free(s->paths.v);
+	strings_done(&s->paths);
 	ephemeral_done(&s->ephemeral);
 	policy_unref(s->policy);
 }

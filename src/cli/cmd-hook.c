@@ -322,10 +322,9 @@ static int collect(pid_t pid, int from, struct buf *reply, struct err *err)
 	r = fs_read_fd(from, HOOK_REPLY_MAX, reply, err);
 	if (r < 0)
 		return r;
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return fail_errno(err, "hook: cannot wait");
-	}
+	status = reap_wait(pid);
+	if (status < 0)
+		return fail_errno(err, "hook: cannot wait");
 	worker = 0;
 	if (WIFSIGNALED(status))
 		return fail(err, -ECHILD, "hook: the worker was ended by signal %d; refused",
@@ -558,7 +557,7 @@ static bool try_prefix(const char *prefix)
 {
 	static const char line[] = "source /dev/null 2>/dev/null || true && eval '[ \"$SANDBOX_RUNTIME\" = 1 ]' < /dev/null && pwd -P >| /dev/null";
 	const pid_t pid = fork();
-	int status = -1;
+	int status;
 
 	if (pid == 0) {
 		(void)unsetenv("SANDBOX_RUNTIME");
@@ -566,9 +565,8 @@ static bool try_prefix(const char *prefix)
 		execl(prefix, prefix, line, (char *)NULL);
 		_exit(EXIT_NOT_FOUND);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	status = reap_wait(pid);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /* Codex's record that the user has reviewed the hooks in @file */

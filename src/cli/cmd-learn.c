@@ -368,7 +368,6 @@ static int save_line(const struct learning *l, const struct need *line,
 		scope, cwd, (char[]){ "--" }, mem_strdup(need_kind_name(line->kind)),
 		line->value, NULL,
 	};
-	int status = 0;
 	const pid_t pid = fork();
 
 	if (pid == 0) {
@@ -379,9 +378,7 @@ static int save_line(const struct learning *l, const struct need *line,
 		_exit(EXIT_NOT_BUILT);
 	}
 	free(argv[6]);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return pid > 0 && status == 0 ? 0 :
+	return reap_wait(pid) == 0 ? 0 :
 	       fail(err, -ECANCELED, "the rule could not be written; type the lines above");
 }
 

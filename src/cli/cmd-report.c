@@ -43,7 +43,7 @@ enum { TEXTS = 10 };	/* Of a refusal; the script has the same list */
  */
 struct page {
 	const char *run, *session;
-	struct { char **v; size_t len, cap; } members;
+	struct strings members;
 	int64_t since_ms;
 	size_t found;
 	struct buf json, last[TEXTS];
@@ -51,9 +51,7 @@ struct page {
 
 static void page_done(struct page *page)
 {
-	for (size_t i = 0; i < page->members.len; i++)
-		free(page->members.v[i]);
-	free(page->members.v);
+	strings_done(&page->members);
 	for (size_t i = 0; i < TEXTS; i++)
 		buf_done(&page->last[i]);
 	buf_done(&page->json);

@@ -87,7 +87,6 @@ static int wait_ready(int fd, short events, int64_t end_ms)
 static int connect_to(const struct addrinfo *a, int64_t end_ms)
 {
 	auto_close int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	socklen_t size = sizeof(int);
 	int code = 0, r;
 
 	if (fd < 0)
@@ -95,9 +94,9 @@ static int connect_to(const struct addrinfo *a, int64_t end_ms)
 	if (connect(fd, a->ai_addr, a->ai_addrlen) < 0 && errno != EINPROGRESS)
 		return -errno;
 	r = wait_ready(fd, POLLOUT, end_ms);
-	if (r == 0 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) < 0)
-		return -errno;
-	return r < 0 ? r : code ? -code : take_fd(&fd);
+	if (r == 0)
+		code = sys_socket_option(fd, SO_ERROR);
+	return r < 0 ? r : code < 0 ? code : code ? -code : take_fd(&fd);
 }
 
 static int open_connection(const struct address *to, int64_t end_ms, struct err *err)

@@ -75,14 +75,13 @@ int verb_fail(const char *name, struct err *err)
 /* "cloche npm test" is probably "cloche run -- npm test" */
 static int fail_unknown(int argc, char **argv, struct err *err)
 {
-	const char *path = getenv("PATH");
 	auto_free char *cwd = getcwd(NULL, 0);
 	auto_free char *program = NULL;
 	auto_buf struct buf line = { 0 };
 	const int first = strcmp(argv[1], "--") ? 1 : 2;
 
 	if (first < argc && cwd)
-		program = exec_error_find(argv[first], path ? path : "", cwd);
+		program = exec_error_find(argv[first], getenv("PATH"), cwd);
 	text_shell_words(&line, (const char *const *)argv + first, SIZE_MAX);
 	if (program)
 		return fail(err, -EINVAL, "no command '%s'; to run a program in the sandbox: cloche run -- %s",

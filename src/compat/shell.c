@@ -50,14 +50,11 @@ static char *shell_in(const char *dir, const char *name)
 char *shell_find(const char *name)
 {
 	const char *path = getenv("PATH");
-	char *file = NULL;
+	char *file = NULL, *dir;
 
-	while (!file && path && *path) {
-		const size_t n = strcspn(path, ":");
-		auto_free char *dir = mem_strndup(path, n);
-
+	while (!file && (dir = path_next_dir(&path))) {
 		file = shell_in(dir, name);
-		path += n + (path[n] == ':');
+		free(dir);
 	}
 	if (!file)
 		file = shell_in("/usr/bin", name);

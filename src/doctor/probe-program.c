@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "doctor/probe.h"
 #include "policy/firewall-mark.h"
@@ -42,7 +43,7 @@ static const char *find(const char *name, char *path, size_t size)
 static int run(const char *const *argv, struct buf *out)
 {
 	char path[64];
-	int pipes[2], status = 0;
+	int pipes[2], status;
 	pid_t pid;
 
 	if (!find(argv[0], path, sizeof(path)))
@@ -63,8 +64,7 @@ static int run(const char *const *argv, struct buf *out)
 	(void)close(pipes[1]);
 	if (pid > 0 && out)
 		(void)fs_read_fd(pipes[0], ANSWER_MAX, out, NULL);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	status = reap_wait(pid);
 	(void)close(pipes[0]);
 	if (pid < 0)
 		return -EAGAIN;

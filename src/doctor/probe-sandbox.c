@@ -20,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "doctor/probe.h"
 #include "ipc/listener.h"
@@ -34,12 +35,8 @@
 
 static int wait_for(pid_t pid)
 {
-	int status = 0;
+	const int status = reap_wait(pid);
 
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return -errno;
-	}
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
 }
 

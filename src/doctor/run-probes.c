@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
+#include "base/proc.h"
 #include "doctor/probe.h"
 
 static const struct probe_row probes[PROBE_COUNT] = {
@@ -92,7 +93,6 @@ void probe_failed(struct probe_result *r, enum probe probe, enum cause cause,
 
 static void run_one(enum probe probe, struct probe_result *r)
 {
-	int status = 0;
 	pid_t pid;
 
 	r->ran = true;
@@ -104,9 +104,7 @@ static void run_one(enum probe probe, struct probe_result *r)
 		functions[probe](r);
 		_exit(0);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (pid < 0 || status)
+	if (reap_wait(pid) != 0)
 		probe_no(r, probe, CAUSE_DIED, pid < 0 ? errno : 0);
 }
 

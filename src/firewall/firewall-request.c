@@ -155,9 +155,7 @@ static void targets_done(struct target_list *list)
 
 void firewall_done(struct firewall *f)
 {
-	for (size_t i = 0; i < f->names.len; i++)
-		free(f->names.v[i]);
-	free(f->names.v);
+	strings_done(&f->names);
 	range_list_done(&f->ranges);
 	range_list_done(&f->resolvers);
 	targets_done(&f->must);

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "policy/host.h"
 
 struct buf;
@@ -147,7 +148,7 @@ struct target_list {
  * @watch_ms:	Between look-ups
  */
 struct firewall {
-	struct { char **v; size_t len, cap; } names;
+	struct strings names;
 	struct range_list ranges, resolvers;
 	bool lan, no_verify;
 	struct target_list must, must_not;

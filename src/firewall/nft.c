@@ -25,6 +25,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "base/text.h"
 
 enum { WORDS_MAX = 12, NFT_OUTPUT_MAX = 4 << 20 };
@@ -151,7 +152,7 @@ static int run(const char *const *argv, const struct buf *input,
 	const int fds[3] = { in, output, errors };
 	auto_buf struct buf messages = { 0 };
 	char path[64];
-	int status = 0, r = find(path, sizeof(path), err);
+	int status, r = find(path, sizeof(path), err);
 	pid_t pid;
 
 	if (r < 0)
@@ -166,10 +167,7 @@ static int run(const char *const *argv, const struct buf *input,
 		exec_nft(path, argv, fds);
 	if (pid < 0)
 		return fail_errno(err, "cannot start nft");
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR)
-			return fail_errno(err, "cannot wait for nft");
-	}
+	status = reap_wait(pid);
 	r = read_back(errors, &messages, err);
 	if (r == 0)
 		r = check_status(status, &messages, err);

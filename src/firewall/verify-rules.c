@@ -98,13 +98,11 @@ static int reach_any(const struct host *hosts, size_t n, int timeout_ms)
 			break;
 		}
 		for (size_t i = 0; i < n && found < 0; i++) {
-			int code = 0;
-			socklen_t len = sizeof(code);
+			int code;
 
 			if (p[i].fd < 0 || !p[i].revents)
 				continue;
-			(void)getsockopt(p[i].fd, SOL_SOCKET, SO_ERROR, &code,
-					 &len);
+			code = sys_socket_option(p[i].fd, SO_ERROR);
 			if (!code) {
 				found = (int)i;
 				break;

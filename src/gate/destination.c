@@ -28,6 +28,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/sys.h"
 #include "gate/address.h"
 #include "gate/gate-state.h"
 #include "gate/proto/http.h"
@@ -74,16 +75,14 @@ static int on_event(void *arg, uint32_t events)
 {
 	struct dial *d = arg;
 	int error = 0;
-	socklen_t len = sizeof(error);
 
 	splice_end_note(d->end, events);
 	if (!d->end->writable)
 		return 0;
-	if (d->end->hung_up && getsockopt(d->end->source.fd, SOL_SOCKET,
-					  SO_ERROR, &error, &len) < 0)
-		error = errno;
+	if (d->end->hung_up)
+		error = sys_socket_option(d->end->source.fd, SO_ERROR);
 	if (error)
-		skip_address(d, -error);
+		skip_address(d, error < 0 ? error : -error);
 	else
 		end_dial(d, 0);
 	return 0;
@@ -250,14 +249,13 @@ void dial_start(struct dial *d)
 
 void dial_start_with(struct dial *d, int fd)
 {
-	int family = AF_UNSPEC, r;
-	socklen_t len = sizeof(family);
+	int r;
 
 	prepare_attempt(d);
 	d->next = d->count;
-	(void)getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len);
 	set_up(fd);
-	r = connect_to(d, fd, &d->v[0], family == AF_INET6);
+	r = connect_to(d, fd, &d->v[0],
+		       sys_socket_option(fd, SO_DOMAIN) == AF_INET6);
 	if (r < 0)
 		end_dial(d, r);
 	else

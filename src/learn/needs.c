@@ -97,16 +97,14 @@ static const struct path_rule *find_secret(const struct policy *policy, const ch
 static bool is_on_path(const char *dir)
 {
 	const char *path = getenv("PATH");
+	bool found = false;
+	char *word;
 
-	while (path && *path) {
-		const size_t n = strcspn(path, ":");
-		auto_free char *word = mem_strndup(path, n);
-
-		if (*word == '/' && path_is_within(word, dir))
-			return true;
-		path += n + (path[n] == ':');
+	while (!found && (word = path_next_dir(&path))) {
+		found = *word == '/' && path_is_within(word, dir);
+		free(word);
 	}
-	return false;
+	return found;
 }
 
 static const char *never_path(const struct needs *needs, const char *path)

@@ -193,20 +193,9 @@ static int connect_inode(int copy, int inode, bool *waits)
 
 static int socket_error(int sock)
 {
-	int error = 0;
-	socklen_t len = sizeof(error);
+	const int error = sys_socket_option(sock, SO_ERROR);
 
-	return getsockopt(sock, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? errno
-									: error;
-}
-
-static int domain_of(int sock)
-{
-	int domain = AF_UNSPEC;
-	socklen_t len = sizeof(domain);
-
-	return getsockopt(sock, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0
-		       ? -errno : domain;
+	return error < 0 ? -error : error;
 }
 
 /* Services that the C library asks for names, users and logging, each with another
@@ -423,7 +412,7 @@ static void note_listen(const struct request *r)
 	const struct observer_network *network = &r->config->network;
 	struct tracee *tracee = r->q->tracee;
 	auto_close int copy = tracee_get_fd(tracee, (int)r->q->notif->data.args[0]);
-	const int domain = copy < 0 ? copy : domain_of(copy);
+	const int domain = copy < 0 ? copy : sys_socket_option(copy, SO_DOMAIN);
 
 	if (domain == AF_UNIX && r->config->sockets_by_path)
 		remember(r->addresses, tracee, copy, r->place);
@@ -598,7 +587,7 @@ static void connect_away(struct request *r)
 static void connect_here(struct request *r)
 {
 	const unsigned long long *args = r->q->notif->data.args;
-	const int domain = r->copy < 0 ? r->copy : domain_of(r->copy);
+	const int domain = r->copy < 0 ? r->copy : sys_socket_option(r->copy, SO_DOMAIN);
 	const int read = domain < 0 ? domain :
 			 read_address(r->q->tracee, args, &r->address);
 
@@ -676,7 +665,7 @@ static int answer_address(struct request *r)
 		path = binds ? unix_path(a, text) : NULL;
 		if (!path && r->config->sockets_by_path && is_abstract(a)) {
 			r->copy = tracee_get_fd(r->q->tracee, (int)args[0]);
-			if (domain_of(r->copy) == AF_UNIX && !is_own_network(r->copy))
+			if (sys_socket_option(r->copy, SO_DOMAIN) == AF_UNIX && !is_own_network(r->copy))
 				refuse_abstract(r);
 		}
 		return path ? answer_bind(r, path) : 0;

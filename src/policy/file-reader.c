@@ -55,11 +55,11 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int files_list(void *arg, const char *dir, struct file_reader_names *ret,
+static int files_list(void *arg, const char *dir, struct strings *ret,
 		      struct err *err)
 {
 	auto_closedir DIR *d = opendir(dir);
-	struct file_reader_names names = { 0 };
+	struct strings names = { 0 };
 	const struct dirent *entry;
 
 	(void)arg;
@@ -69,7 +69,7 @@ static int files_list(void *arg, const char *dir, struct file_reader_names *ret,
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
 		if (names.len == FILE_READER_NAMES_MAX) {
-			file_reader_names_done(&names);
+			strings_done(&names);
 			return fail(err, -E2BIG, "more than %d names in '%s'",
 				    FILE_READER_NAMES_MAX, dir);
 		}
@@ -78,7 +78,7 @@ static int files_list(void *arg, const char *dir, struct file_reader_names *ret,
 	if (errno) {
 		const int r = fail_errno(err, "cannot list '%s'", dir);
 
-		file_reader_names_done(&names);
+		strings_done(&names);
 		return r;
 	}
 	if (names.len)
@@ -91,11 +91,3 @@ const struct file_reader file_reader_files = {
 	.read = files_read, .kind = files_kind, .real = files_real,
 	.list = files_list,
 };
-
-void file_reader_names_done(struct file_reader_names *names)
-{
-	for (size_t i = 0; i < names->len; i++)
-		free(names->v[i]);
-	free(names->v);
-	*names = (struct file_reader_names){ 0 };
-}

@@ -14,20 +14,13 @@
 
 struct buf;
 struct err;
+struct strings;
 
 enum {
 	FILE_READER_NAMES_MAX = 4096,	/* Entries of one directory */
 };
 
 enum file_reader_kind { FILE_READER_NONE, FILE_READER_FILE, FILE_READER_DIR, FILE_READER_OTHER };
-
-/**
- * struct file_reader_names - Entries of a directory, sorted by bytes
- */
-struct file_reader_names {
-	char **v;
-	size_t len, cap;
-};
 
 /**
  * struct file_reader - A file system to read settings from
@@ -37,22 +30,20 @@ struct file_reader_names {
  *		ours or root's. @owned may be NULL.
  * @real:	@path with all links followed, or NULL if it is not there. The
  *		caller frees.
- * @list:	The names in @dir without "." and "..". 0, -ENOENT, -ENOTDIR
- *		or -E2BIG.
+ * @list:	The names in @dir without "." and "..", sorted by bytes. 0, -ENOENT,
+ *		-ENOTDIR or -E2BIG.
  */
 struct file_reader {
 	int (*read)(void *arg, const char *path, size_t max, struct buf *out,
 		    struct err *err);
 	enum file_reader_kind (*kind)(void *arg, const char *path, bool *owned);
 	char *(*real)(void *arg, const char *path);
-	int (*list)(void *arg, const char *dir, struct file_reader_names *ret,
+	int (*list)(void *arg, const char *dir, struct strings *ret,
 		    struct err *err);
 	void *arg;
 };
 
 /* The machine's own file system */
 extern const struct file_reader file_reader_files;
-
-void file_reader_names_done(struct file_reader_names *names);
 
 #endif /* POLICY_FILE_READER_H */

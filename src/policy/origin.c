@@ -32,7 +32,7 @@ const char *scope_name(enum scope scope)
  * @at:		Where it is
  */
 struct source_index {
-	struct { char **v; size_t len, cap; } keys;
+	struct strings keys;
 	char *list;
 	size_t entry;
 	struct json_place at;
@@ -57,9 +57,7 @@ void source_free(struct source *source)
 	free(source->name);
 	free(source->text);
 	free(source->base);
-	for (size_t i = 0; i < source->index->keys.len; i++)
-		free(source->index->keys.v[i]);
-	free(source->index->keys.v);
+	strings_done(&source->index->keys);
 	free(source->index->list);
 	free(source->index);
 	free(source);

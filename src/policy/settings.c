@@ -123,7 +123,7 @@ static bool is_drop_in(const char *name)
 static int add_drop_ins(struct load *load, const char *dir,
 			enum document_shape shape)
 {
-	struct file_reader_names names = { 0 };
+	struct strings names = { 0 };
 	struct err why = { 0 };
 	int r;
 
@@ -143,7 +143,7 @@ static int add_drop_ins(struct load *load, const char *dir,
 				.rules_base = dir, .drop_in = true,
 			}, false);
 	}
-	file_reader_names_done(&names);
+	strings_done(&names);
 	return r;
 }
 
@@ -528,7 +528,7 @@ static int block_outside_reads(struct policy *policy,
 {
 	const struct flag *flag = &policy->flags[FLAG_BLOCK_OUTSIDE_READS];
 	const bool hidden = is_hidden(policy);
-	struct file_reader_names names = { 0 };
+	struct strings names = { 0 };
 	int r;
 
 	r = reader->list(reader->arg, "/", &names, err);
@@ -547,7 +547,7 @@ static int block_outside_reads(struct policy *policy,
 	if (!hidden)
 		policy_add_literal(policy, PATH_ALLOW_READ, policy->project,
 				   RULE_USER, flag->origin);
-	file_reader_names_done(&names);
+	strings_done(&names);
 	return 0;
 }
 

@@ -50,7 +50,7 @@ TEST(files_directories_and_the_rest)
 TEST(names_come_sorted)
 {
 	static const char *const names[] = { "b", "a", ".c", "B" };
-	struct file_reader_names got = { 0 };
+	struct strings got = { 0 };
 	struct err err = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -63,7 +63,7 @@ TEST(names_come_sorted)
 	CHECK_STR(got.v[0], ".c");
 	CHECK_STR(got.v[1], "B");
 	CHECK_STR(got.v[3], "b");
-	file_reader_names_done(&got);
+	strings_done(&got);
 	CHECK_INT(files->list(NULL, "/none/such", &got, &err), -ENOENT);
 }
 

@@ -140,7 +140,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static bool has_name(const struct file_reader_names *names, const char *name)
+static bool has_name(const struct strings *names, const char *name)
 {
 	for (size_t i = 0; i < names->len; i++) {
 		if (!strcmp(names->v[i], name))
@@ -149,11 +149,11 @@ static bool has_name(const struct file_reader_names *names, const char *name)
 	return false;
 }
 
-static int memory_list(void *arg, const char *dir, struct file_reader_names *ret,
+static int memory_list(void *arg, const char *dir, struct strings *ret,
 		       struct err *err)
 {
 	const struct memory *m = arg;
-	struct file_reader_names names = { 0 };
+	struct strings names = { 0 };
 	const size_t n = strlen(dir) + (dir[1] != '\0');
 
 	for (size_t i = 0; i < m->len; i++) {

@@ -36,8 +36,7 @@ static void set_id(struct event *event, const char *line, size_t n, uint64_t off
 	buf_addf(&text, "%" PRIu64 "\n", offset);
 	buf_add(&text, line, n);
 	sha256(text.p, text.len, sum);
-	for (size_t i = 0; i < (EVENT_ID_SIZE - 1) / 2; i++)
-		snprintf(event->id + 2 * i, 3, "%02x", sum[i]);
+	text_hex(sum, (EVENT_ID_SIZE - 1) / 2, event->id);
 }
 
 /* {"rule": {"file": "x"}} as {"rule.file": "x"}; what is null or false is left out */

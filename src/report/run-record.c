@@ -16,6 +16,7 @@
 #include "base/own.h"
 #include "base/proc.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "policy/policy.h"
 #include "report/command-text.h"
 
@@ -69,15 +70,6 @@ bool run_record_is_running(const struct run_record *record)
 {
 	return !record->end_ms && record->pid > 0 && record->ticks &&
 	       start_ticks(record->pid) == record->ticks;
-}
-
-uint64_t run_record_refusals(const struct run_record *record)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < VIOLATION_KINDS; i++)
-		sum += record->refused[i];
-	return sum;
 }
 
 static void add_end(struct buf *out, const struct run_record *r)
@@ -272,6 +264,5 @@ void policy_digest(const struct policy *policy, char ret[POLICY_DIGEST_SIZE])
 	for (size_t i = 0; i < TEXT_COUNT; i++)
 		add_proxy(&text, policy->texts[i].value);
 	sha256(text.p, text.len, sum);
-	for (size_t i = 0; i < SHA256_BYTES; i++)
-		snprintf(ret + 2 * i, 3, "%02x", sum[i]);
+	text_hex(sum, sizeof(sum), ret);
 }

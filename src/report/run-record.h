@@ -59,9 +59,6 @@ void run_record_set_process(struct run_record *record);
  */
 bool run_record_is_running(const struct run_record *record);
 
-/* The refusals of all kinds */
-uint64_t run_record_refusals(const struct run_record *record);
-
 /* One JSON line, with its newline; strings as in violation_to_json() */
 void run_record_to_json(const struct run_record *record, struct buf *out);
 

@@ -147,14 +147,6 @@ static bool needs_relay(struct command_stdio *s, const struct plan *plan, int fd
 	return way == WAY_COPIED;
 }
 
-static int option_of(int fd, int name)
-{
-	int value = -1;
-	socklen_t len = sizeof(value);
-
-	return getsockopt(fd, SOL_SOCKET, name, &value, &len) < 0 ? -1 : value;
-}
-
 /* True if the socket @fd reaches only its peer, or peers that the
  * policy lets a socket of the command's own reach. It is of the host's network,
  * whatever the sandbox has: all but connected Unix streams could be sent, or
@@ -162,8 +154,8 @@ static int option_of(int fd, int name)
  */
 static bool is_tied(const struct plan *plan, int fd)
 {
-	const int domain = option_of(fd, SO_DOMAIN);
-	const int type = option_of(fd, SO_TYPE);
+	const int domain = sys_socket_option(fd, SO_DOMAIN);
+	const int type = sys_socket_option(fd, SO_TYPE);
 	struct sockaddr_storage peer;
 	socklen_t len = sizeof(peer);
 

@@ -46,13 +46,13 @@ static bool is_program(const char *path)
 
 char *exec_error_find(const char *name, const char *path, const char *cwd)
 {
-	const bool named = strchr(name, '/');
-	auto_free char *words = mem_strdup(named ? "." : path);
-	char *save = NULL;
+	char *word;
 
-	for (char *word = strtok_r(words, ":", &save); word;
-	     word = strtok_r(NULL, ":", &save)) {
-		auto_free char *dir = path_resolve(cwd, word);
+	if (strchr(name, '/'))
+		path = ".";
+	while ((word = path_next_dir(&path))) {
+		auto_free char *owned = word;
+		auto_free char *dir = path_resolve(cwd, owned);
 		auto_free char *own = path_resolve(dir, name);
 
 		if (is_program(own))

@@ -9,7 +9,9 @@
 struct err;
 struct plan;
 
-/* Where execvp() would find @name; NULL if nowhere. The caller frees. */
+/* Where execvp() would find @name, with @path as $PATH or NULL; NULL if nowhere. The
+ * caller frees.
+ */
 char *exec_error_find(const char *name, const char *path, const char *cwd);
 
 /* @err says that the command could not be started: add the rule that hides it,

@@ -128,17 +128,16 @@ static void freeze_invoked(struct policy *policy)
 static void freeze_on_path(struct policy *policy)
 {
 	const char *path = getenv("PATH");
+	char *next;
 
-	while (path && *path) {
-		const size_t n = strcspn(path, ":");
-		auto_free char *word = mem_strndup(path, n);
-		auto_free char *dir = path_resolve(policy->cwd, n ? word : ".");
+	while ((next = path_next_dir(&path))) {
+		auto_free char *word = next;
+		auto_free char *dir = path_resolve(policy->cwd, word);
 
 		if ((path_is_within(policy->cwd, dir) ||
 		     (policy->home && path_is_within(policy->home, dir))) &&
 		    access(dir, F_OK) == 0)
 			freeze(policy, path_join(dir, "cloche"), own_program);
-		path += n + (path[n] == ':');
 	}
 }
 

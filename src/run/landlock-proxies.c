@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/sys.h"
 #include "gate/gate-client.h"
 #include "ipc/listener.h"
 
@@ -99,19 +100,11 @@ static uint16_t loopback_port(const struct sockaddr *address, socklen_t len)
 		       sizeof(a.six.sin6_addr)) ? ntohs(a.six.sin6_port) : 0;
 }
 
-static int option(int sock, int level, int name)
-{
-	int value = -1;
-	socklen_t len = sizeof(value);
-
-	return getsockopt(sock, level, name, &value, &len) < 0 ? -1 : value;
-}
-
 static bool is_tcp(int sock, sa_family_t family)
 {
-	return sock >= 0 && option(sock, SOL_SOCKET, SO_DOMAIN) == family &&
-	       option(sock, SOL_SOCKET, SO_TYPE) == SOCK_STREAM &&
-	       option(sock, SOL_SOCKET, SO_PROTOCOL) == IPPROTO_TCP;
+	return sock >= 0 && sys_socket_option(sock, SO_DOMAIN) == family &&
+	       sys_socket_option(sock, SO_TYPE) == SOCK_STREAM &&
+	       sys_socket_option(sock, SO_PROTOCOL) == IPPROTO_TCP;
 }
 
 /* Not connected, nor on the way */

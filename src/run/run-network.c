@@ -411,11 +411,9 @@ static bool is_served(void *arg, const struct sockaddr *address, socklen_t len)
 
 static bool is_stream(int sock)
 {
-	int type = SOCK_STREAM;
-	socklen_t len = sizeof(type);
+	const int type = sys_socket_option(sock, SO_TYPE);
 
-	return sock < 0 || getsockopt(sock, SOL_SOCKET, SO_TYPE, &type,
-				      &len) < 0 || type == SOCK_STREAM;
+	return type < 0 || type == SOCK_STREAM;
 }
 
 /* A connect() that fails with @error. @fix: what to do, or NULL: to allow the

@@ -223,30 +223,13 @@ static void report_tmp(const struct run *run)
 	}
 }
 
-/* A path of the program @name, as the command's shell finds it; or NULL */
-static char *program_path(const char *name)
-{
-	const char *path = getenv("PATH");
-
-	if (strchr(name, '/'))
-		return mem_strdup(name);
-	for (size_t n; path && *path; path += n + (path[n] == ':')) {
-		auto_free char *file = NULL;
-
-		n = strcspn(path, ":");
-		file = mem_printf("%.*s/%s", (int)n, path, name);
-		if (access(file, X_OK) == 0)
-			return take_ptr(file);
-	}
-	return NULL;
-}
-
 /* sudo, su: the kernel ignores the bit without a word, and the program complains of
  * something else
  */
 static bool report_setuid(const struct run *run, const char *name)
 {
-	auto_free char *file = program_path(name);
+	auto_free char *file = exec_error_find(name, getenv("PATH"),
+					       run->decision.policy->cwd);
 	auto_buf struct buf safe = { 0 };
 	struct stat st;
 

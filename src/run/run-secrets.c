@@ -197,8 +197,7 @@ static int read_key(char ret[2 * KEY_SIZE + 1], struct err *err)
 	}
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return fail_errno(err, "cannot make a key");
-	for (size_t i = 0; i < KEY_SIZE; i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	text_hex(bytes, sizeof(bytes), ret);
 	return fs_replace(dir, key_name, ret, 2 * KEY_SIZE, 0600, err);
 }
 
@@ -639,9 +638,7 @@ void run_secrets_end(struct run_secrets *s)
 	buf_done(&s->used);
 	masked_texts_done(&s->masked);
 	free(s->shown.v);
-	for (size_t i = 0; i < s->notes.len; i++)
-		free(s->notes.v[i]);
-	free(s->notes.v);
+	strings_done(&s->notes);
 	free(s->bundle);
 	free(s);
 }

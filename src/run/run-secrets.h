@@ -7,6 +7,7 @@
 #define RUN_RUN_SECRETS_H
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/proc.h"
 #include "gate/bound-secret.h"
 #include "run/masked-text.h"
@@ -38,10 +39,7 @@ struct run_secrets {
 		struct shown_file *v;
 		size_t len, cap;
 	} shown;
-	struct {
-		char **v;
-		size_t len, cap;
-	} notes;
+	struct strings notes;
 };
 
 /* Where the sandbox finds @bundle */

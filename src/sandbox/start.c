@@ -103,8 +103,7 @@ static pid_t fork_in_jail(const struct init_args *b, int *pidfd)
 			   (ssize_t)sizeof(pid))
 		pid = -EIO;
 	(void)close(pipes[0]);
-	while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)reap_wait(between);
 	if (pid < 0) {
 		errno = -pid;
 		return -1;
@@ -331,8 +330,7 @@ void sandbox_stop(struct sandbox *sandbox)
 	if (sandbox->pidfd >= 0) {
 		if (!sandbox->sweeps)
 			(void)pidfd_send_signal(sandbox->pidfd, SIGKILL, NULL, 0);
-		while (waitpid(sandbox->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		(void)reap_wait(sandbox->pid);
 	}
 	close_fd(&sandbox->pidfd);
 	close_fd(&sandbox->socket);

@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "ipc/helper-program.h"
 #include "secret/backend.h"
@@ -193,15 +194,14 @@ static int talk(struct helper *h, const struct store *s)
 /* Kill what is left of the group. Its exit status, or -1 after a signal. */
 static int end_helper(struct helper *h)
 {
-	int status = 0;
+	int status;
 
 	for (int i = 0; i < FDS; i++)
 		close_fd(&h->fd[i].fd);
 	if (h->pid <= 0)
 		return -1;
 	(void)kill(-h->pid, SIGKILL);
-	while (waitpid(h->pid, &status, 0) < 0 && errno == EINTR)
-		continue;
+	status = reap_wait(h->pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

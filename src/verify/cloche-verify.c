@@ -411,9 +411,7 @@ static void verify_done(struct verify *v)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(v->saved); i++)
 		free(v->saved[i]);
-	for (size_t i = 0; i < v->words.len; i++)
-		free(v->words.v[i]);
-	free(v->words.v);
+	strings_done(&v->words);
 	free(v->results);
 	options_done(&v->own);
 }

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/text.h"
 #include "verify/verify.h"
 
 /* After "--attempt", in this order: see verify-launch.c */
@@ -45,12 +46,11 @@ static void read_world(char **argv, struct world *w)
 
 static void report(size_t row, const struct found *f)
 {
+	char hex[2 * sizeof(f->bytes) + 1];
 	auto_buf struct buf line = { 0 };
 
-	buf_addf(&line, "%zu %d ", row, f->error);
-	for (size_t i = 0; i < f->len; i++)
-		buf_addf(&line, "%02x", (unsigned char)f->bytes[i]);
-	buf_addc(&line, '\n');
+	text_hex(f->bytes, f->len, hex);
+	buf_addf(&line, "%zu %d %s\n", row, f->error, hex);
 	(void)fs_write_all(STDOUT_FILENO, line.p, line.len);
 }
 
@@ -102,12 +102,10 @@ static void take_line(struct verify *v, const char *line)
 		return;
 	f = &v->results[row].found;
 	*f = (struct found){ .error = (int)strtol(at + 1, &at, 10) };
-	for (at += *at == ' '; at[0] && at[1] && f->len < sizeof(f->bytes);
-	     at += 2) {
-		const char pair[3] = { at[0], at[1], '\0' };
-
-		f->bytes[f->len++] = (char)strtoul(pair, NULL, 16);
-	}
+	for (at += *at == ' '; text_hex_digit(at[0]) >= 0 &&
+	     text_hex_digit(at[1]) >= 0 && f->len < sizeof(f->bytes); at += 2)
+		f->bytes[f->len++] = (char)(text_hex_digit(at[0]) << 4 |
+					    text_hex_digit(at[1]));
 }
 
 void verify_take_report(struct verify *v, char *text)

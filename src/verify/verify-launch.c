@@ -50,7 +50,7 @@ enum {
 struct launch {
 	const struct verify_row *row;
 	struct buf feed;
-	struct { char **v; size_t len, cap; } argv;
+	struct strings argv;
 	char exe[PATH_MAX];
 	pid_t pid;
 	int pidfd, in, out;
@@ -61,9 +61,7 @@ struct launch {
 
 static void launch_done(struct launch *l)
 {
-	for (size_t i = 0; i < l->argv.len; i++)
-		free(l->argv.v[i]);
-	free(l->argv.v);
+	strings_done(&l->argv);
 	buf_done(&l->feed);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "attack/attack.h"
+#include "base/mem.h"
 #include "plan/tier.h"
 #include "run/options.h"
 
@@ -171,7 +172,7 @@ struct verify_result {
 struct verify {
 	const char *program;
 	struct options own;
-	struct { char **v; size_t len, cap; } words;
+	struct strings words;
 	bool full;
 	int json;
 	const struct plan *plan;
