@@ -21,7 +21,7 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 }
 
 /* File systems take their times from a clock that ticks in milliseconds.
- * Since Linux 6.13 a change that comes after somebody looked gets the exact
+ * Since Linux 6.13 a change that follows a read of the time gets the exact
  * time instead, and no later time anywhere is less than that: such a change
  * of a file of our own parts what was made before from what is made after it,
  * to the nanosecond. Older kernels have the tick, and what was made in it is

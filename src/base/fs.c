@@ -239,7 +239,7 @@ ssize_t fs_write_now(int fd, const void *data, size_t n)
 	return done < 0 ? -errno : done;
 }
 
-/* A name that nobody can guess, so that nobody can have put a link there */
+/* An unguessable name, so that no other process can have put a link there */
 static int temporary_name(const char *name, char *ret, size_t size)
 {
 	unsigned long long r;

@@ -59,8 +59,8 @@ int fs_above_std(int fd);
  */
 int fs_flock_within(int fd, int how, unsigned int ms);
 
-/* Let go of what flock() has locked, and close it. Whom we have started may hold a
- * copy for a moment longer than we live, but not the lock.
+/* Release the lock of flock(), and close the descriptor. A child that holds a copy for
+ * a moment longer than we live does not hold the lock.
  */
 void fs_unlock(int *fd);
 
@@ -81,7 +81,7 @@ ssize_t fs_write_now(int fd, const void *data, size_t n);
 
 /* Replace @name in @dirfd by @n bytes with @mode, atomically and durably: a
  * crash at any point leaves the old file or the new one, and nothing else
- * that anybody could read.
+ * that could be read.
  */
 int fs_replace(int dirfd, const char *name, const void *data, size_t n,
 	       mode_t mode, struct err *err);

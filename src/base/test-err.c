@@ -18,7 +18,7 @@ TEST(outer_words_come_first_and_the_code_stays)
 	CHECK_STR(err.msg, "file: 'x' is odd");
 }
 
-/* Callers go by the number: it is the same whether anybody reads the words */
+/* The number is the same with and without a place for the message */
 TEST(without_room_for_words_the_code_stays)
 {
 	CHECK_INT(fail(NULL, -EPERM, "nobody reads this"), -EPERM);

@@ -16,7 +16,7 @@
 #include "base/path.h"
 #include "test.h"
 
-/* A shortage must not look like a file that is odd, whoever reads the words */
+/* The message for a shortage of descriptors must not blame the file */
 TEST(a_file_that_cannot_be_read_says_why_with_and_without_words)
 {
 	auto_buf struct buf b = { 0 };

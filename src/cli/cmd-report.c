@@ -242,7 +242,7 @@ static int fill_page(struct page *page, struct err *err)
 	return 0;
 }
 
-/* Records are nobody else's business: the file is the user's alone */
+/* Only the user may read the file: it holds records */
 static int write_page(const struct buf *json, const char *path, struct err *err)
 {
 	auto_close int file = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)

@@ -14,7 +14,7 @@
 #include "base/terminal.h"
 #include "cli/command-line.h"
 
-enum { DETAIL_MAX = 64 };	/* Bytes shown of a variable that anybody can set */
+enum { DETAIL_MAX = 64 };	/* Bytes shown of a variable, which any process can set */
 
 /* The variable says which sandbox it is, the kernel that there is one: a variable that was
  * copied to a shell outside does not count

@@ -200,8 +200,8 @@ int firewall_allow(struct firewall *f, const char *text, struct err *err)
 		    text);
 }
 
-/* What logs in and runs, clones and pushes, installs and updates. Hosts where anybody can
- * publish a page are left out; those that count users as well.
+/* Hosts for logging in and running, for cloning and pushing, for installing and updating.
+ * Hosts where any user can publish a page are left out, and so are those of telemetry.
  */
 static const struct {
 	const char *name;

@@ -280,7 +280,7 @@ struct name_addresses {
 };
 
 /* names.c: look @name up as programs here do: /etc/hosts, then DNS. With
- * @resolvers (not empty) those are asked, else the C library asks whom it asks.
+ * @resolvers (not empty) those are asked, else those of /etc/resolv.conf.
  * 0 with at least one address, or a negative errno with a message.
  */
 int names_resolve(const char *name, const struct range_list *resolvers,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* firewall/local.c - what this machine is connected to, and whom it asks */
+/* firewall/local.c - the networks of this machine, and its resolvers */
 
 #include "firewall/firewall.h"
 

@@ -31,9 +31,9 @@ static const struct wrapper {
 #undef WRAPPED
 };
 
-/* Nobody can register these on the internet, so a stranger can't point them at an
- * address of ours. Names for tests (.test) are left out on purpose: a test of this
- * guard must see it bite.
+/* These cannot be registered on the internet, so an outsider cannot point them at an
+ * address of this machine. Names for tests (.test) are left out on purpose: tests of this
+ * guard need names that it refuses.
  */
 static const char *const private_names[] = {
 	"corp", "home", "home.arpa", "internal", "intranet", "lan", "local",

@@ -317,7 +317,7 @@ static void report_request(struct conn *conn, int error, const char *why)
 	});
 }
 
-/* In plain HTTP anybody on the way could read a secret, so none is put in. The
+/* Plain HTTP could be read on the way, so no secret is put in. The
  * placeholder would only be refused by the server: say so here, and why. True if the
  * request has one, which was reported and answered.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/test-ask.c - hosts that somebody is asked about */
+/* gate/test-ask.c - hosts that the user is asked about */
 
 #include "test.h"
 

@@ -89,7 +89,7 @@ static int listen_at(const char *text, uint16_t *port, int backlog)
 	return fd;
 }
 
-/* So many wait there that whoever comes next hears nothing */
+/* Fill the backlog, so that the next connection gets no answer */
 static void fill(uint16_t port)
 {
 	const struct host h = address("::1", port);

@@ -61,7 +61,7 @@ static int gate_attempts(void)
 	if (socket(AF_INET, SOCK_STREAM, 0) < 0 ||
 	    socket(AF_INET6, SOCK_STREAM, 0) < 0)
 		return 8;
-	/* Nobody of that number: Landlock would not even be asked */
+	/* No process has that number: Landlock would not even be asked */
 	if (!refused((int)syscall(SYS_tgkill, INT_MAX, INT_MAX, 0)) ||
 	    !refused((int)syscall(SYS_tgkill, getpid(), getpid(), 0)))
 		return 9;

@@ -190,7 +190,7 @@ TEST(who_asked_helpers_that_ended_has_asked_the_next_ones)
 	lookup_attach(lookup, pair[0]);
 	CHECK_INT(recv(pair[1], &in, sizeof(in), MSG_DONTWAIT), sizeof(in));
 	CHECK_INT(close(pair[1]), 0);
-	/* One who comes before anybody has noticed */
+	/* A lookup before the end of the process was noticed */
 	CHECK_INT(host_parse("b.test", 6, 80, &host), 0);
 	CHECK_INT(lookup_ask(lookup, &host, &other, &answer), 0);
 	CHECK_INT(loop_run(source.loop), 0);

@@ -102,7 +102,7 @@ TEST(without_descriptors_for_a_pipe_bytes_are_copied)
 	CHECK(last > 0);
 	carry(1 << 16);
 	CHECK_INT(bench.flow.pipe[0], -1);
-	/* Whoever looks for leaks afterwards needs some */
+	/* A leak checker needs some descriptors afterwards */
 	(void)close_range((unsigned int)first, (unsigned int)last, 0);
 }
 

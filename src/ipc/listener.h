@@ -16,7 +16,7 @@ enum {
 	LISTENER_HTTP_PORT = 3128,
 	LISTENER_SOCKS_PORT = 1080,
 	LISTENER_DNS_PORT = 53,
-	LISTENER_FREE_PORT = 1024,	/* The first that anybody may bind to */
+	LISTENER_FREE_PORT = 1024,	/* The first that needs no capability */
 };
 
 /* The sandbox's own addresses, beside loopback; never given to a name */

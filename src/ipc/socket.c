@@ -67,8 +67,8 @@ int socket_send(int fd, const void *data, size_t n, const int *fds, size_t nfds)
 	return (size_t)sent == n ? 0 : -EMSGSIZE;
 }
 
-/* The kernel counts what all of a user's programs have sent and nobody has taken
- * yet, and holds that against the limit of whoever sends
+/* The kernel counts descriptors that all programs of a user have sent and that were not
+ * received yet, and compares that with the sender's limit
  */
 int socket_fail(int r, const char *what, struct err *err)
 {

@@ -119,7 +119,7 @@ TEST(a_reader_that_does_not_read_costs_no_more_than_the_queue)
 	}
 	CHECK_INT(r, -ENOBUFS);
 	CHECK(a.out.len <= WIRE_QUEUE_MAX + 100);
-	/* What somebody waits for has room */
+	/* A message that the peer waits for is queued all the same */
 	while (say(&a, "x") == 0)
 		sent++;
 	CHECK_INT(wire_send(&a, WIRE_UPDATED,

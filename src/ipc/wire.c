@@ -13,7 +13,7 @@
 
 #include "base/own.h"
 
-enum { CHUNK = 4 << 10 };	/* On the stack of whoever embeds us */
+enum { CHUNK = 4 << 10 };	/* On the stack of the embedding program */
 
 /**
  * struct head - What precedes the words
@@ -90,14 +90,14 @@ static int push(struct wire *wire)
 	if (sent)
 		memmove(wire->out.p, wire->out.p + sent, wire->out.len);
 	if (r < 0)
-		wire->out.len = 0;	/* Nobody will read it */
+		wire->out.len = 0;	/* The reader is gone */
 	if (wire->loop)
 		(void)loop_change(wire->loop, &wire->source, wanted(wire));
 	return r;
 }
 
-/* True of what somebody waits for: it cannot be left out. There is one for each
- * run, or for what the other side asked.
+/* True if the peer waits for the message: it cannot be left out. There is one for each
+ * run, or for each request of the peer.
  */
 static bool is_awaited(enum wire_verb verb)
 {

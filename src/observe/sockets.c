@@ -665,7 +665,8 @@ static int answer_address(struct request *r)
 		path = binds ? unix_path(a, text) : NULL;
 		if (!path && r->config->sockets_by_path && is_abstract(a)) {
 			r->copy = tracee_get_fd(r->q->tracee, (int)args[0]);
-			if (sys_socket_option(r->copy, SO_DOMAIN) == AF_UNIX && !is_own_network(r->copy))
+			if (sys_socket_option(r->copy, SO_DOMAIN) == AF_UNIX &&
+			    !is_own_network(r->copy))
 				refuse_abstract(r);
 		}
 		return path ? answer_bind(r, path) : 0;

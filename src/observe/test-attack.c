@@ -47,8 +47,8 @@ static void *swap_text(void *arg)
 	return NULL;
 }
 
-/* Exchange a file and links to what must not be written. From outside, where
- * nobody asks: faster than the sandbox could ever do it itself.
+/* Exchange a file and links to what must not be written. From outside,
+ * where no call is observed: faster than the sandbox could ever do it itself.
  */
 static void swap_names(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* observe/test-sockets.c - calls made for somebody who waits for them */
+/* observe/test-sockets.c - socket calls that the observer makes for a waiting tracee */
 
 #include <errno.h>
 #include <fcntl.h>

@@ -24,7 +24,7 @@ enum { WATCHED_MAX = 256 };	/* Records kept */
  * struct watched - How it is run, and what came of it
  * @config, @rules: What is not NULL or 0 is used
  * @slow:	No quick way
- * @no_filter:	Nobody is asked: what the kernel says by itself
+ * @no_filter:	No listener: what the kernel answers by itself
  * @v, @len:	The records
  * @status:	Of the child
  */

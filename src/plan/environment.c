@@ -90,8 +90,8 @@ static void pass_allowed(struct env *env, const struct policy *policy,
 	}
 }
 
-/* --env NAME=VALUE sets, --env NAME passes the caller's, unless somebody denied
- * that: it stays outside whoever asks
+/* --env NAME=VALUE sets, --env NAME passes the caller's. A variable that a rule denies
+ * stays outside all the same.
  */
 static void put_asked(struct env *env, const struct policy *policy,
 		      char *const *caller)
@@ -123,8 +123,8 @@ static void put_agent(struct env *env, const struct policy *policy,
 	}
 }
 
-/* A directory that somebody may have planted something in: in the home, and
- * not in the project, which is the command's own
+/* A directory in which a command may have planted a program: in the home, and not in
+ * the project, which is the command's own
  */
 static bool is_behind(const struct policy *policy, const char *dir)
 {

@@ -116,8 +116,8 @@ static bool is_simple(const struct plan *plan, const struct plan_mount *m)
 	return true;
 }
 
-/* And they must be few: whoever works in a directory below a hidden one must be
- * observed, so each of those takes a descriptor
+/* And they must be few: a tracee that works in a directory below a hidden one must be
+ * observed, so each of those directories takes a descriptor
  */
 static bool has_room(const struct fuse_mask_tree *tree, const struct plan *plan,
 		     const struct plan_mount *m)

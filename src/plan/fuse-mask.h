@@ -26,7 +26,7 @@ enum {
 	FUSE_MASK_WAYS_MAX = 24,		/* Past these, masks with more are silent */
 	FUSE_MASK_REQUEST_MAX = 8192,	/* The least that the kernel asks for */
 	FUSE_MASK_REPLY_MAX = 8192,
-	FUSE_MASK_TOP = -1,			/* In the root, which nobody sees */
+	FUSE_MASK_TOP = -1,			/* In the root, which has no name in the sandbox */
 };
 
 /**
@@ -47,8 +47,8 @@ struct fuse_mask_node {
 
 /**
  * struct fuse_mask_tree - All of them
- * @ways:	Directories that are shown in them, real paths: whoever is outside
- *		does not get there by name (observe/mask-fds.h)
+ * @ways:	Directories that are shown in them, real paths. They cannot be reached by
+ *		name from outside the sandbox (observe/mask-fds.h).
  * @silent:	Masks that are none of them because there are too many, or because too
  *		much is shown in them
  * @uid, @gid:	Whose they are
@@ -86,8 +86,8 @@ enum fuse_mask_part {
 enum fuse_mask_part fuse_mask_part(const struct plan *plan, const char *path);
 
 enum fuse_mask_attempt {
-	FUSE_MASK_NOTHING,		/* Nothing that concerns anybody */
-	FUSE_MASK_OPENED,		/* Somebody tried to open the node, a file */
+	FUSE_MASK_NOTHING,		/* Nothing to report */
+	FUSE_MASK_OPENED,		/* A tracee tried to open the node, a file */
 	FUSE_MASK_LISTED,		/* ... read the names in it */
 	FUSE_MASK_SOUGHT,		/* ... reach @name in it */
 };

@@ -453,8 +453,8 @@ static bool may_pass(const char *dir, const struct stat *st)
 
 /* False if a command cannot get to @path, whatever we mount. Root can look at all of
  * it out here; in the sandbox its capabilities count for its own files only, so that
- * nothing can be mounted below a closed directory of somebody else. Other users find
- * out by looking.
+ * nothing can be mounted below a closed directory of another user. Other callers than
+ * root find out by looking.
  */
 static bool is_mountable(const char *path)
 {

@@ -189,7 +189,7 @@ static bool is_allowed(const struct policy *policy, const char *what)
 }
 
 /* What an own network's proxies are called, where they are elsewhere; an
- * address instead of a name, for there may be nobody to ask for it
+ * address instead of a name, for there may be no resolver
  */
 static void put_moved(const char *name, const char *value,
 		      const struct network_proxies *proxies,
@@ -218,7 +218,7 @@ static void put_moved(const char *name, const char *value,
 	put(arg, name, buf_str(&text));
 }
 
-/* True if nobody is worse off without the proxies: not where they are another's,
+/* True if no program needs the proxies: not where they are another sandbox's,
  * nor where a rule allows the host's loopback, which only they lead to
  */
 static bool is_captured_as_well(const struct policy *policy)

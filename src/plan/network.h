@@ -24,8 +24,8 @@ struct network_ports {
 
 /**
  * struct network - What is listened on beside the built-in ports
- * @capture:	Inside, because a rule names that port; as many as there is
- *		room for, others are captured when somebody connects
+ * @capture:	Inside, because a rule names that port; the first of
+ *		them; others are captured when a process connects
  * @host_ports:	Inside, for the host's loopback
  * @publish:	On the host's loopback, for a server inside
  * @publish_any: The same for whatever port is listened on inside

@@ -78,8 +78,8 @@ static void choose_answers(struct plan *plan)
 	}
 }
 
-/* True if something is hidden that somebody might look for: a file system of our
- * own is not worth its time for directories of the system alone
+/* True if a secret is hidden: a FUSE file system is not worth its start-up time for
+ * directories of the system alone
  */
 static bool hides_secrets(const struct plan *plan)
 {
@@ -371,7 +371,7 @@ static const char *tmpdir_for(const struct plan_request *request,
 	return "/tmp/claude";
 }
 
-/* True if somebody opened what @secret hides, for the start directory */
+/* True if a rule shows what @secret hides, for the start directory */
 static bool is_opened(const struct view *view, const struct view_rule *secret)
 {
 	for (size_t i = 0; i < view->rules.len; i++) {

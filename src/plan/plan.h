@@ -28,7 +28,7 @@ enum mount_kind {
 	MOUNT_BIND_RO,		/* Read-only inside something writable */
 	MOUNT_PIN,		/* Onto itself: cannot be renamed away */
 	MOUNT_MASK_DIR,		/* An empty, read-only directory */
-	MOUNT_MASK_FILE,	/* A file that nobody may open */
+	MOUNT_MASK_FILE,	/* A file that cannot be opened */
 	MOUNT_SHOW,		/* Visible again inside a mask, read-only */
 	MOUNT_PRIVATE,		/* A directory of our own, writable */
 	MOUNT_LAYER,		/* The host's, with a private layer; or read-only */

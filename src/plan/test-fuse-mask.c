@@ -116,7 +116,7 @@ TEST(names_are_refused_or_missing_whatever_they_are)
 	own = find(&tree, FUSE_ROOT_ID, "4");
 	home = find(&tree, FUSE_ROOT_ID, "3");
 	CHECK(dir > 1 && ssh > 1 && own > 1 && home > 1);
-	/* Somebody works below this one */
+	/* A tracee works below this one */
 	CHECK(find(&tree, (uint64_t)home, "work") > 1);
 	CHECK_INT(tree.ways.len, 1);
 	CHECK_STR(tree.ways.v[0], "/h/home/work");

@@ -182,7 +182,7 @@ static void add_row(struct policy *p, const struct source *source,
 	const enum path_list list = kinds[row->kind].list;
 	auto_free char *path = *row->path ? path_join(dir, row->path)
 					  : mem_strdup(dir);
-	/* What is public in a hidden directory is shown, unless somebody hides it */
+	/* What is public in a hidden directory is shown, unless a user's rule hides it */
 	const bool denied = (row->kind == ROW_SHOWN || row->kind == ROW_OWN) &&
 			    is_hidden(p, RULE_USER, path);
 	const enum rule_place place = denied ? PLACE_HOST : kinds[row->kind].place;

@@ -147,7 +147,7 @@ static int duration(const json_t *value, uint64_t *ret)
 	if (json_is_string(value))
 		return text_to_duration_ms(json_string_value(value), ret) < 0 ?
 		       -EINVAL : 0;
-	/* A year is longer than anybody waits */
+	/* A year is long enough for any command */
 	if (!json_is_number(value) || seconds < 0.001 || seconds > 366 * 86400)
 		return -EINVAL;
 	*ret = (uint64_t)(seconds * 1000);

@@ -204,7 +204,7 @@ static const char *local_root(const struct load *load)
 	if (load->reader->kind(load->reader->arg, root, &owned) !=
 	    FILE_READER_DIR || !owned)
 		return NULL;
-	/* /tmp is root's, and what is in it anybody's */
+	/* /tmp is root's, but any user can make files in it */
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_free char *path = path_join(root, names[i]);
 

@@ -280,7 +280,7 @@ static const char *wider_paths(const struct policy *a, const struct policy *b)
 					 (!r->glob || !strcmp(o->text, r->text)) &&
 					 o->strength >= r->strength * deny;
 			}
-			/* Inside the project, where nobody denied it */
+			/* Inside the project, without a rule that denies it */
 			if (!found && !deny &&
 			    path_is_within(a->project, r->path) &&
 			    (list == PATH_ALLOW_READ ||
@@ -323,7 +323,7 @@ static bool is_strict_on(enum policy_flag flag)
 static const char *wider_scalars(const struct policy *a, const struct policy *b)
 {
 	for (enum policy_flag f = 0; f < FLAG_COUNT; f++) {
-		/* What nobody sets: the sandbox is on, excluding is possible */
+		/* Without settings the sandbox is on, and commands may be excluded */
 		const bool otherwise = f == FLAG_ENABLED ||
 				       f == FLAG_ALLOW_UNSANDBOXED;
 		const bool mine = policy_flag(a, f, otherwise);
@@ -408,7 +408,7 @@ static bool has_rule(const struct policy *p, const struct ask *ask)
 
 	if (strchr(ask->text, '=') || ask->kind == ASK_MODE ||
 	    ask->kind == ASK_RULE || ask->kind >= ASK_NEVER)
-		return true;	/* A switch: somebody stronger may have set it */
+		return true;	/* A switch: a stronger source may have set it */
 	if (opened_lists[ask->kind])
 		return policy_has_string(p,
 			(enum string_list)(opened_lists[ask->kind] - 1),
@@ -696,7 +696,7 @@ static bool is_asked(const struct settings_report *report, int list, int path_li
 	return false;
 }
 
-/* Approved: what is asked for is there, and nothing is that nobody asked for */
+/* Approved: all that is requested is granted, and nothing else is */
 static const char *not_union(const struct policy *with,
 			     const struct settings_report *report)
 {

@@ -98,7 +98,7 @@ TEST(a_port_is_named_by_whichever_rule_names_it)
 	CHECK(host_port_is_named(p, &a));
 	CHECK(!host_port_is_named(p, &b));
 	CHECK(!host_port_is_named(p, &c));
-	/* Nobody's rule but the administrator's counts */
+	/* Only the administrator's rules count */
 	policy_set_flag(p, FLAG_MANAGED_DOMAINS_ONLY, true,
 			origin_make(NULL, NULL, NULL));
 	CHECK(!host_port_is_named(p, &a));

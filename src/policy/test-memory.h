@@ -11,7 +11,7 @@
  */
 struct memory_file {
 	char *path, *text, *link;
-	bool foreign;	/* Somebody else's */
+	bool foreign;	/* Another user's */
 };
 
 /**
@@ -24,7 +24,7 @@ struct memory {
 
 void memory_add(struct memory *m, const char *path, const char *text);
 void memory_add_link(struct memory *m, const char *path, const char *target);
-/* A directory of somebody else */
+/* A directory of another user */
 void memory_add_foreign(struct memory *m, const char *path);
 void memory_done(struct memory *m);
 

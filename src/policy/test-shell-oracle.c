@@ -131,7 +131,7 @@ static void add_list(struct buf *b, unsigned int depth)
 	}
 }
 
-/* Put a piece where nobody expects it, or take one away */
+/* Insert a piece at a random place, or remove one */
 static void damage(struct buf *b)
 {
 	static const char *const pieces[] = {

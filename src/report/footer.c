@@ -132,8 +132,8 @@ void footer_text(const struct violation *v, const char *indent,
 }
 
 /**
- * struct lines - The records, one for each thing that was refused: who tried
- * does not matter to whoever reads the footer
+ * struct lines - The records, one for each thing that was refused, whichever
+ * process tried it
  */
 struct lines {
 	struct violation *v;
@@ -208,7 +208,7 @@ static bool is_telemetry(const struct violation *v)
 }
 
 /* The command succeeded without it: it only looked whether a hidden name is there
- * (many programs look for settings that nobody misses), or does without a system
+ * (many programs look for settings that they can do without), or does without a system
  * call, a datagram socket (mostly for the log), a device, or without keeping state; or
  * the user denied it, and knows
  */

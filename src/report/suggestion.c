@@ -71,7 +71,7 @@ static void add_json_text(struct buf *b, const char *s)
 	buf_addc(b, '"');
 }
 
-/* A rule that somebody wrote is lifted where it was written, nowhere else */
+/* A rule of a settings file is removed there, nowhere else */
 static void suggest_removal(struct violation *v)
 {
 	if (!v->suggest_edit)
@@ -176,8 +176,8 @@ static bool is_browser_profile(const char *target)
 	return false;
 }
 
-/* Whoever writes there could log in as the user, or run programs at the next login or
- * in the browser
+/* A process that writes there could log in as the user, or run programs at the next
+ * login or in the browser
  */
 static const char *find_dangerous(const char *target)
 {

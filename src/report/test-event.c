@@ -218,7 +218,7 @@ TEST(a_cursor_reads_each_line_once)
 	violation_store_free(store);
 }
 
-/* A writer that opened the file before somebody else put it aside */
+/* A writer that opened the file before another process rotated it */
 TEST(a_line_in_a_file_that_was_put_aside_is_read)
 {
 	struct violation_store *store = open_events(1 << 20);

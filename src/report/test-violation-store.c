@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report/test-violation-store.c - whole records, none lost, whoever writes and rotates */
+/* report/test-violation-store.c - records are whole and none is lost when several processes
+ * write and rotate
+ */
 
 #include "report/violation-store.h"
 

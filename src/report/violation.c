@@ -180,7 +180,7 @@ static void add_pair(struct buf *out, const struct violation *v, size_t i)
 	buf_addc(out, '}');
 }
 
-/* Times before 1970 and after 9999 are nobody's: they are shown as 1970 */
+/* Times before 1970 and after 9999 are damaged records, shown as 1970 */
 void violation_time(int64_t time_ms, char ret[VIOLATION_TIME_SIZE])
 {
 	const int64_t ms = time_ms < 0 || time_ms >= TIME_END_MS ? 0 : time_ms;

@@ -434,7 +434,7 @@ void command_stdio_drain(struct command_stdio *s)
 	}
 }
 
-/* With descriptors of its own: whoever reads the caller's others must see their end */
+/* With copies of these descriptors only: a reader of any other must see its end */
 static void keep_copying(struct command_stdio *s)
 {
 	struct pollfd from[3];

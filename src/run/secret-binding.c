@@ -31,7 +31,7 @@ static const struct provider {
 	{ "huggingface", "HF_TOKEN", "huggingface.co" },
 	{ "npm", "NPM_TOKEN", "registry.npmjs.org" },
 	{ "pypi", "TWINE_PASSWORD", "upload.pypi.org" },
-	/* Which of its hosts must be said: anybody can have a bucket at some */
+	/* The user must name the hosts: some serve buckets of any customer */
 	{ "aws", "AWS_ACCESS_KEY_ID", "" },
 };
 

@@ -63,7 +63,7 @@ static void wait_for(void)
 	CHECK_INT(loop_turn(loop), 0);
 }
 
-/* Somebody makes files beside it, faster than we read of them */
+/* Another process makes files beside it, faster than we read events */
 TEST(a_flood_of_names_does_not_keep_an_edit_from_counting)
 {
 	struct pollfd p = { .events = POLLIN };
@@ -239,7 +239,7 @@ TEST(what_a_link_leads_to_counts)
 	loop_free(loop);
 }
 
-/* As many directories as we may watch from now on, where nobody else does */
+/* In a user namespace of its own, so that no other program loses its watches */
 static void allow_watches(const char *number)
 {
 	test_enter(0);

@@ -103,7 +103,7 @@ static int enter_cwd(const struct plan *plan, struct err *err)
 
 /* Without an observer of our own: have that of a sandbox around this one make the
  * connections to the proxies, and no others (ipc/nested-address.h). False if there is
- * none: the call fails then, as nobody has that name.
+ * none: connect() to that name fails then.
  */
 static bool announce_proxies(const struct plan *plan)
 {

@@ -20,7 +20,7 @@
 
 #define ERRNO(e)	(SECCOMP_RET_ERRNO | (e))
 
-/* Refused, and asked about where somebody observes */
+/* Refused; with an observer, a notification */
 static uint32_t told(const struct seccomp_config *config)
 {
 	return config->observe == SECCOMP_OBSERVE_OFF ? ERRNO(EPERM)

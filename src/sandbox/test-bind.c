@@ -84,7 +84,7 @@ TEST(what_is_bound_to_itself_stays_in_place)
 	bind_forget(&dir);
 }
 
-/* From a copy, and to a copy that somebody has changed */
+/* From a copy, and to a copy that was changed meanwhile */
 TEST(what_is_bound_from_elsewhere_is_the_same)
 {
 	set_up();
@@ -126,7 +126,7 @@ TEST(binds_go_down_and_up_again)
 		CHECK_INT(umount2(paths[i], 0), 0);
 }
 
-/* As if somebody had put it there since the plan was made */
+/* As if it had been made since the plan was made */
 TEST(a_link_at_the_end_does_not_go_unnoticed)
 {
 	set_up();

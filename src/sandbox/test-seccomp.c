@@ -380,7 +380,7 @@ TEST(programs_are_short_and_plain_calls_look_at_no_argument)
 }
 
 /* So that a slip of the pen in the table does not pass as its new meaning. With a
- * "?": nobody inside has the capability, so it may be left to a listener.
+ * "?": no process inside has the capability, so it may be left to a listener.
  */
 static const char *const never_plain[] = {
 	"?mount", "?umount2", "?pivot_root", "?chroot", "setns", "unshare",

@@ -127,7 +127,7 @@ TEST(a_directory_that_cannot_be_written_says_so)
 	struct private_dir *dir = fresh();
 	struct err err = { 0 };
 
-	/* Root may write anywhere: be somebody else */
+	/* Root may write anywhere: become another user */
 	if (geteuid() == 0) {
 		CHECK_INT(chown(test_dir(), 65534, 65534), 0);
 		CHECK_INT(setresuid(65534, 65534, 65534), 0);

@@ -113,7 +113,7 @@ static int number_in(const char *key_file)
 	return value ? (int)json_integer_value(value) : -1;
 }
 
-/* Nothing may lie about that others could read, or that nobody knows */
+/* No file may be left that other users can read, or that no store uses */
 static void check_files(void)
 {
 	const char *path = test_path(".local/state/cloche/secrets");

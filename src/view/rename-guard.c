@@ -47,7 +47,7 @@ static bool holds_match(const struct glob *glob, int fd, const char *path,
 			continue;
 		next = openat(fd, entry.name, O_RDONLY | O_DIRECTORY |
 			      O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-		/* Whoever may not look in can open it again later */
+		/* A directory that is closed now can be opened with chmod() later */
 		if (next < 0 ? errno == EACCES :
 		    holds_match(glob, next, below, depth - 1, left))
 			return true;

@@ -2,17 +2,17 @@
 /*
  * view/symlink-guard.c - symbolic links that a confined command could have made
  *
- * Theory of operation: the path is walked component by component, and only what
- * was looked at is believed: somebody who swaps a directory and a link gets one
- * of the two answers, never the target of the one with the innocence of the
- * other. The directory that a link lies in has been followed by then, so it is
+ * Theory of operation: the path is walked component by component, and each
+ * verdict is for the descriptor that was examined: a process that swaps a directory and
+ * a link gets the verdict of one of the two, never the target of the link with the
+ * verdict of the directory. The directory that a link lies in has been followed by then, so it is
  * compared with where the home and the roots really are, not only with how they
  * are spelled: /home may be a link to /var/home.
  *
- * Who runs while settings are edited can put a link where a directory was, and the
- * directory back: then a rule is for what the link led to. So a denial is also for
- * each name that the path would have if a link on its way were none. Whether that
- * could have been planted is not asked: where nobody can swap it, nothing comes.
+ * A command that runs while settings are edited can put a link in the place of a
+ * directory, and the directory back: then a rule is for what the link led to. So a denial
+ * also covers the path with each link on its way taken as a directory. That is done for
+ * every link, also where no command could have swapped it.
  */
 
 #include "view/symlink-guard.h"
@@ -177,8 +177,8 @@ static bool has_name(const char *dir, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* Was a command perhaps run in @dir, or above it, with the right to write there?
- * Nobody writes to the home itself, nor above it.
+/* True if a command may have run in @dir, or above it, with write access there. No command
+ * may write to the home itself, or above it.
  */
 static bool is_in_project(const char *dir)
 {

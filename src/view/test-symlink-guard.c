@@ -162,7 +162,7 @@ TEST(a_root_that_is_made_by_who_may_write_it_can_be_a_link)
 	CHECK_STR(made, "link new");
 	CHECK_STR(below, "link new");
 	CHECK_STR(made_by_link, "link new");
-	CHECK_STR(told, "real");		/* Nobody makes those */
+	CHECK_STR(told, "real");		/* The kernel makes those */
 	CHECK_STR(control, "real");
 }
 

@@ -120,7 +120,7 @@ TEST(a_file_that_is_not_whole_is_nothing)
 	CHECK(knows(&text, directory(1, OLD), ".vscode"));
 }
 
-/* Sums are no secret: whoever wrote it may have them right */
+/* The checksum is no secret: a forged cache may have a valid one */
 TEST(lengths_that_do_not_fit_are_nothing)
 {
 	struct {

@@ -103,8 +103,8 @@ static const struct path_rule *reader(const struct view *view,
 	const struct path_rule *deny = f->by[PATH_DENY_READ];
 	const struct path_rule *allow = f->by[PATH_ALLOW_READ];
 
-	/* Writing somewhere means reading there, but does not lift what
-	 * somebody denied there (in srt it does, but for a file)
+	/* Write access includes read access, but does not lift a user's denial
+	 * (in srt it does, but for a file)
 	 */
 	if (!allow && (!deny || deny->strength == RULE_BASELINE ||
 		       (view->policy->profile == PROFILE_SRT && !f->is_file)))

@@ -71,7 +71,7 @@ static int check_link(struct view *view, enum path_list list,
 	auto_free char *end = NULL;
 	const int r = symlink_guard_follow(view->policy, path, &end);
 
-	/* Somebody swaps it: what was looked up must be what was checked */
+	/* The path changes meanwhile: what is used must be what was checked */
 	if (r < 0 || (!r && strcmp(end, real) != 0))
 		return fail(err, -ESTALE, "'%s' was replaced while it was looked up; try again",
 			    rule->text);
@@ -502,7 +502,7 @@ static void note_made(struct view *view)
 					   p->made_top, p->cwd, p->made_top));
 }
 
-/* A list of hosts that nobody looks at must not be mistaken for a limit */
+/* A list of hosts without effect must not be mistaken for a limit */
 static void note_hosts(struct view *view)
 {
 	const struct policy *p = view->policy;

@@ -32,8 +32,8 @@ struct walk_cache;
  * @dev, @ino:	Its identity
  * @found:	The walk found it (a protected name or a glob's match)
  * @target:	A link that was found leads there: it is no protected name itself
- * @closed:	A directory that nobody can look into: the rule is for something
- *		that may be below it
+ * @closed:	A directory that cannot be read: the rule is for something that may
+ *		be below it
  */
 struct view_rule {
 	char *path;
@@ -243,7 +243,7 @@ bool view_is_unmade(const struct view *view, const char *path);
 /* True if there may be such paths */
 bool view_has_unmade(const struct view *view);
 
-/* Take over @text, which goes to whoever runs a command */
+/* Take over @text, a note that is printed when a command is run */
 void view_note(struct view *view, char *text);
 
 /* True if @r hides a store of our own: no rule for what is in it counts */
@@ -273,8 +273,8 @@ void view_protect(struct view *view, const char *path, const struct stat *st,
  */
 void view_close_dir(struct view *view, const char *closed);
 
-/* Something could not be looked at because of @error: for want of descriptors or
- * memory @view is not built. Whatever else it is, nobody inside gets further.
+/* Something could not be looked at because of @error: without descriptors or
+ * memory @view is not built. After any other error the command cannot look there either.
  */
 void view_missed(struct view *view, int error);
 

@@ -2,7 +2,7 @@
 /* view/walk-cache.h - directories that have not changed are not read again
  *
  * A record holds the names in a directory that are worth a look (walk.c), as
- * long as the directory's inode and change time are the same. Nobody can set a
+ * long as the directory's inode and change time are the same. No process can set a
  * change time, so what a command plants is always seen. A directory that was
  * changed less than a second ago could change again in the same tick, and is
  * not kept.

@@ -75,7 +75,7 @@ const struct glob_link *glob_set_next(struct glob_set *set);
 /* True if a denial is among those that may match in the directory at @depth */
 bool glob_set_denies(const struct glob_set *set, unsigned int depth);
 
-/* Nobody can look into @path, which is there: add that to the view */
+/* @path exists and cannot be read: add that to the view */
 void glob_set_close(struct glob_set *set, const char *path, unsigned int depth);
 
 #endif /* VIEW_WALK_GLOB_H */

@@ -6,8 +6,8 @@
  * depth, so that no depth hides them and one descriptor is enough; patterns
  * depth first, to the depth that they have. No link is followed. Both go on in
  * file systems that are mounted below, for a command can reach them; not in the
- * kernel's own, which hold nobody's files, nor in node_modules, which its users
- * run anyway (docs/decisions/protected-names.md). Nearly all names are dismissed
+ * kernel's own, which hold no files of users, nor in node_modules, whose programs the
+ * user runs anyway (docs/decisions/protected-names.md). Nearly all names are dismissed
  * by their first byte. What is left, and the directories, is what a cache
  * remembers (walk-cache.h).
  *
@@ -51,8 +51,8 @@ enum {
 	KEEPS_TIMES = 1,	/* The kernel itself keeps a directory's change time; a
 				 * server could say anything */
 	COUNTS_DIRS = 2,	/* It also counts the directories in one as links */
-	NO_FILES = 4,		/* The kernel's own, and mounts that nobody has asked
-				 * for yet */
+	NO_FILES = 4,		/* The kernel's own, and automounts that were not used
+				 * yet */
 };
 
 static unsigned int fstype_flags(const struct statfs *fs)
@@ -105,7 +105,7 @@ struct waiting {
  * @again:	Only for them
  * @v, @next:	Protected names: what is to be looked into, and from where on
  * @room:	To read a directory; for them, one after the other
- * @closed:	A directory that nobody can look into or do without, or NULL
+ * @closed:	A directory that cannot be read and may hold protected names, or NULL
  * @many:	The one where too many names were counted, or NULL
  */
 struct walk {

@@ -236,7 +236,7 @@ static int check_connection(const struct http_headers *headers,
 static int http_head_parse(const char *p, size_t n, struct http_span *line,
 			   struct http_headers *ret, const char **why)
 {
-	/* Whoever looked for its end has decided how long it may be */
+	/* The caller has found its end, and so decided how long it may be */
 	struct http_scan scan = { .max = HTTP_HEAD_LONG_MAX };
 	const ssize_t len = http_head_scan(&scan, p, n);
 	const char *end, *eol;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/proto/test-dns.c - questions from strangers, answers for anybody */
+/* gate/proto/test-dns.c - queries that are damaged, and the answers to all */
 
 #include "gate/proto/dns.h"
 
@@ -217,7 +217,7 @@ TEST(extensions_are_tolerated_and_returned)
 	CHECK_INT(parse(&m, &q), DNS_FORMERR);
 }
 
-/* Four records that nobody asked us to understand, then a fifth */
+/* Four additional records of unknown types, then a fifth */
 TEST(additional_records_are_few_and_whole)
 {
 	struct message m = start(0x0100, 1, 4);

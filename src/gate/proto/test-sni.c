@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/proto/test-sni.c - whom a ClientHello names, in every cut (P164) */
+/* gate/proto/test-sni.c - the server name of a ClientHello, in every cut (P164) */
 
 #include "gate/proto/sni.h"
 
@@ -225,7 +225,7 @@ TEST(ambiguous_name_lists_are_malformed)
 	check_extension("\0\10\0\0\1a\0\0\1b", 10);	/* Two names */
 }
 
-/* A good hello with one length that is off by one names nobody */
+/* A good hello with one length that is off by one has no server name */
 TEST(lengths_must_fit_exactly)
 {
 	auto_buf struct buf extensions = { 0 }, hello = { 0 };
