@@ -62,6 +62,14 @@ static const char *const bundle_variables[] = {
 	"NODE_EXTRA_CA_CERTS", "DENO_CERT",
 };
 
+/* Settings may bind a secret that is not there today; an option asks for it */
+static bool is_option(const struct list_rule *rule)
+{
+	return rule->origin.source &&
+	       rule->origin.source->scope == SCOPE_FLAG &&
+	       !(rule->detail && strstr(rule->detail, "\"optional\""));
+}
+
 /* Where the value of secret number @row is, as --secret-from has it, or NULL */
 static const char *source_of(const struct policy *policy,
 			     const struct run_secrets *s, size_t row)
@@ -69,18 +77,22 @@ static const char *source_of(const struct policy *policy,
 	const struct list_rules *list = &policy->lists[LIST_SECRET_SOURCES];
 	const char *name = s->bound.v[row].name;
 	const size_t n = strlen(name);
+	const char *source = NULL;
 
 	for (size_t i = 0; i < s->masked.len; i++) {
 		if (s->masked.v[i].row == row)
 			return s->masked.v[i].source;
 	}
-	/* An option comes after the settings */
+	/* The first that settings have, unless an option says otherwise */
 	for (size_t i = list->len; i-- > 0;) {
 		if (!strncmp(list->v[i].text, name, n) &&
-		    list->v[i].text[n] == '=')
-			return list->v[i].text + n + 1;
+		    list->v[i].text[n] == '=') {
+			source = list->v[i].text + n + 1;
+			if (is_option(&list->v[i]))
+				break;
+		}
 	}
-	return NULL;
+	return source;
 }
 
 static bool starts_with(const char *text, const char *prefix)
@@ -199,14 +211,6 @@ static int read_key(char ret[2 * KEY_SIZE + 1], struct err *err)
 		return fail_errno(err, "cannot make a key");
 	text_hex(bytes, sizeof(bytes), ret);
 	return fs_replace(dir, key_name, ret, 2 * KEY_SIZE, 0600, err);
-}
-
-/* Settings may bind a secret that is not there today; an option asks for it */
-static bool is_option(const struct list_rule *rule)
-{
-	return rule->origin.source &&
-	       rule->origin.source->scope == SCOPE_FLAG &&
-	       !(rule->detail && strstr(rule->detail, "\"optional\""));
 }
 
 /* Which requests may carry it, as the settings say (policy/apply.c) */

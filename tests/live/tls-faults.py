@@ -61,6 +61,18 @@ def where_a_value_comes_from_stays_outside(t):
 
 
 @test
+def an_option_says_where_a_value_is_before_settings(t):
+    origins()
+    t.write(t.home + "/.config/cloche/policy.json", json.dumps({"secrets": {
+        "A": {"hosts": ["good.test"], "from": f"command:touch {t.away}/ran; echo value-of-settings"}}}))
+    script = 'curl -sS -m 60 -H "X-Api-Key: $A" https://good.test/'
+    run(t, script, "--secret-from", "A=env:TOKEN", secrets=()).ok()
+    check(not os.path.exists(t.away + "/ran"))
+    run(t, script, secrets=()).ok()
+    equal([h["X-Api-Key"] for _, _, h, _ in Origin.seen], [VALUE, "value-of-settings"])
+
+
+@test
 def explain_names_placeholders_and_shows_no_value(t):
     more = {"env": {**os.environ, **ENV}}
     options = ("--secret", "TOKEN@good.test", "--secret", "SECOND@other.test")
