@@ -104,6 +104,35 @@ static int proxy_fetch(struct attack *a)
 	return by_proxy(a, false, a->argv[3], a->argv[1], text, (size_t)n);
 }
 
+/* VARIABLE HOST PORT [tunnel]: what the variable holds as a credential, in plain HTTP by
+ * proxy or through a tunnel
+ */
+static int bound_request(struct attack *a)
+{
+	const char *host = a->argv[1], *port = a->argv[2];
+	const bool tunnel = a->argv[3];
+	char text[TEXT_MAX], head[TEXT_MAX], reply[REPLY_MAX];
+	const int n = snprintf(text, sizeof(text), "GET %s%s%s%s/%s HTTP/1.1\r\nHost: %s:%s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n",
+			       tunnel ? "" : "http://", tunnel ? "" : host,
+			       tunnel ? "" : ":", tunnel ? "" : port,
+			       a->word ?: "", host, port, getenv(a->argv[0]) ?: "");
+	auto_close int fd = dial_proxy(a, false, host, port);
+	ssize_t got;
+
+	if (fd < 0 || !getenv(a->argv[0]))
+		return fd < 0 ? -errno : -ENOENT;
+	if (tunnel && !a->control &&
+	    (send(fd, head, (size_t)connect_request(host, port, head), MSG_NOSIGNAL) < 0 ||
+	     recv(fd, reply, sizeof(reply), 0) <= 0))
+		return -EACCES;
+	if (send(fd, text, (size_t)n, MSG_NOSIGNAL) < 0)
+		return -errno;
+	if (a->control)
+		return 0;
+	got = recv(fd, reply, sizeof(reply), 0);
+	return got <= 0 || memmem(reply, (size_t)got, " 403 ", 5) ? -EACCES : 0;
+}
+
 /* HOST PORT: straight, then by proxy */
 static int tcp_or_proxy(struct attack *a)
 {
@@ -445,6 +474,7 @@ static int dns_query(struct attack *a)
 
 const struct attempt attack_gate[] = {
 	{ "proxy-connect", proxy_connect, 2 }, { "proxy-fetch", proxy_fetch, -1 },
+	{ "bound-request", bound_request, -1 },
 	{ "tcp-or-proxy", tcp_or_proxy, 2 }, { "reloaded", reloaded, 2 },
 	{ "proxy-both-ports", proxy_both_ports, 3 }, { "odd-name", odd_name, 2 },
 	{ "promise", promise, 2 }, { "smuggle", smuggle, 1 },

@@ -4,6 +4,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
 #include <linux/keyctl.h>
 #include <mqueue.h>
 #include <signal.h>
@@ -15,6 +17,7 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -26,7 +29,7 @@
 #include "base/sys.h"
 
 enum { FDS_SCANNED = 1024, CORE_LIMIT = 1 << 20, SURVIVE_SECONDS = 20,
-       TEXT_MAX = 256 };
+       TEXT_MAX = 256, MAPPING_MAX = 64 << 20, PIECE = 1 << 20, WALK_FDS = 16 };
 
 static pid_t pid_of(const char *text)
 {
@@ -60,6 +63,106 @@ static int scan(struct attack *a, const char *file, const char *text)
 		n -= at ? at - bytes : n;
 		attack_learn(a, at, (size_t)(n < TEXT_MAX ? n : TEXT_MAX));
 	}
+	return 0;
+}
+
+/* True if a canary is at @p: TEXT and a digit of it, which this program does not have */
+static bool is_canary(const char *p, const char *end, const char *text)
+{
+	const size_t n = strlen(text);
+
+	return (size_t)(end - p) > n && !memcmp(p, text, n) &&
+	       strchr("0123456789abcdef", p[n]) && p[n];
+}
+
+/* What is in the @n bytes from TEXT on */
+static void find_canary(struct attack *a, const char *bytes, size_t n,
+			const char *text)
+{
+	const char *at = bytes, *end = bytes + n;
+
+	while (at < end && (at = memmem(at, (size_t)(end - at), text, strlen(text)))) {
+		const size_t left = (size_t)(end - at);
+
+		if (is_canary(at, end, text)) {
+			attack_learn(a, at, left < TEXT_MAX ? left : TEXT_MAX);
+			return;
+		}
+		at++;
+	}
+}
+
+static void search_memory(struct attack *a, pid_t pid, char *piece)
+{
+	char path[64], line[PATH_MAX + 128];
+	auto_fclose FILE *maps = NULL;
+	auto_close int memory = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	maps = fopen(path, "re");
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	memory = open(path, O_RDONLY | O_CLOEXEC);
+	while (maps && memory >= 0 && fgets(line, sizeof(line), maps)) {
+		char *next;
+		const unsigned long first = strtoul(line, &next, 16);
+		const unsigned long last = strtoul(next + 1, &next, 16);
+
+		/* What a process has put somewhere, not what its programs are */
+		if (next[2] != 'w' || last - first > MAPPING_MAX)
+			continue;
+		for (unsigned long at = first; at < last; at += PIECE - TEXT_MAX) {
+			const ssize_t n = pread(memory, piece, PIECE, (off_t)at);
+
+			if (n > 0)
+				find_canary(a, piece, (size_t)n, a->argv[0]);
+		}
+	}
+}
+
+/* The memory of every process that may be read, our own among them, for TEXT. The
+ * control has it in its own.
+ */
+static int scan_memory(struct attack *a)
+{
+	auto_closedir DIR *dir = opendir("/proc");
+	auto_free char *piece = malloc(PIECE);
+	const struct dirent *entry;
+
+	if (!dir || !piece)
+		return -errno;
+	while ((entry = readdir(dir)) != NULL) {
+		const pid_t pid = pid_of(entry->d_name);
+
+		if (pid > 0 && (!a->control || pid == getpid()))
+			search_memory(a, pid, piece);
+	}
+	return 0;
+}
+
+static struct attack *searching;
+
+static int search_file(const char *path, const struct stat *st, int type,
+		       struct FTW *ftw)
+{
+	auto_close int fd = -1;
+	char bytes[ATTACK_FOUND_MAX * 8];
+	ssize_t n;
+
+	(void)ftw;
+	if (type != FTW_F || !S_ISREG(st->st_mode))
+		return 0;
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	while (fd >= 0 && (n = read(fd, bytes, sizeof(bytes))) > 0)
+		find_canary(searching, bytes, (size_t)n, searching->argv[0]);
+	return 0;
+}
+
+/* TEXT DIR...: the files there */
+static int scan_files(struct attack *a)
+{
+	searching = a;
+	for (char **dir = a->argv + 1; *dir; dir++)
+		(void)nftw(*dir, search_file, WALK_FDS, FTW_PHYS | FTW_MOUNT);
 	return 0;
 }
 
@@ -368,6 +471,7 @@ static int passed(struct attack *a)
 
 const struct attempt attack_processes[] = {
 	{ "scan-processes", scan_processes, 2 },
+	{ "scan-memory", scan_memory, 1 }, { "scan-files", scan_files, -1 },
 	{ "process-names", process_names, 1 }, { "variable", variable, 1 },
 	{ "kill", try_kill, 1 }, { "kill-hard", kill_hard, 1 },
 	{ "kill-otherwise", kill_otherwise, 1 },

@@ -213,7 +213,7 @@ static bool is_dropped(enum option_id id)
 	       id == OPTION_ASK || id == OPTION_ANNOTATE ||
 	       id == OPTION_EVENTS || id == OPTION_CONTROL_FD ||
 	       id == OPTION_QUIET || id == OPTION_VERBOSE || id == OPTION_DEBUG ||
-	       id == OPTION_ALLOW_UNSANDBOXED;
+	       id == OPTION_ALLOW_UNSANDBOXED || id == OPTION_SECRET_FROM;
 }
 
 static bool is_path(enum option_id id)
@@ -237,13 +237,21 @@ static char *word_of(const struct option_value *o)
 	return mem_printf("--%s=%s", name, o->value);
 }
 
-static void collect_words(struct verify *v)
+static void collect_words(struct verify *v, const struct policy *policy)
 {
+	const struct list_rules *secrets = &policy->lists[LIST_SECRETS];
+
 	for (size_t i = 0; i < v->own.len; i++) {
 		if (!is_dropped(v->own.v[i].id))
 			*vec_push(&v->words) =
 				word_of(&v->own.v[i]);
 	}
+	/* The user's own bindings, with a canary for each value: none is read */
+	for (size_t i = 0; i < secrets->len; i++)
+		*vec_push(&v->words) =
+			mem_printf("--secret-from=%.*s=env:" BOUND_VARIABLE,
+				   (int)strcspn(secrets->v[i].text, "@"),
+				   secrets->v[i].text);
 	*vec_push(&v->words) = NULL;
 }
 
@@ -273,7 +281,7 @@ static int open_scratch(const struct verify *v, struct decision *ret,
 {
 	static char *const none[] = { NULL };
 	auto_free char *project = target_path(&v->target, "P");
-	struct options options = { 0 };
+	struct options options = { .reads_no_secrets = true };
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(moved); i++)
@@ -396,6 +404,8 @@ static int verify(struct verify *v, struct err *err)
 	struct decision decision = { 0 };
 	int r = decision_policy_report(&v->own, false, &policy, &report, err);
 
+	if (r >= 0)
+		collect_words(v, policy);
 	policy_unref(policy);
 	if (r >= 0)
 		r = decision_make(&v->own, none, &decision, err);
@@ -427,15 +437,14 @@ static int start(int argc, char **argv, struct err *err)
 	if (argc < 3 || strcmp(argv[1], "--program") != 0)
 		return fail(err, -EINVAL, "start it as 'cloche verify'");
 	v.program = argv[2];
+	v.own.reads_no_secrets = true;
 	options_verb = "verify";
 	decision_set_program(v.program);
 	r = parse(argc - 2, argv + 2, &v, err);
 	if (r >= 0)
 		r = choose_tier(&v, err);
-	if (r >= 0) {
-		collect_words(&v);
+	if (r >= 0)
 		r = verify(&v, err);
-	}
 	verify_done(&v);
 	return r < 0 && verify_is_over() ? EXIT_INTERRUPTED : r;
 }

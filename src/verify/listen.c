@@ -135,13 +135,16 @@ void listen_open(struct target *t)
 static void take_text(struct target *t, const char *text, size_t n)
 {
 	const char *at = text, *end = text + n;
+	const bool canary = memmem(text, n, t->canary, NEEDLE);
 	bool any = false;
 
 	while ((at = memmem(at, (size_t)(end - at), "row-", 4)) != NULL) {
 		const unsigned long row = strtoul(at + 4, NULL, 10);
 
-		if (row < ROWS_MAX)
+		if (row < ROWS_MAX) {
 			any = t->heard[row] = true;
+			t->sent[row] |= canary;
+		}
 		at += 4;
 	}
 	if (!any && !(t->lenient && !n))

@@ -25,6 +25,7 @@
  *			EITHER	the command line was refused, nothing ran
  *			LINK	the link that was planted, and what it leads to
  *			SEEN	whether a command line of the host shows it
+ *			SENT	whether a listener outside received the canary
  */
 
 #include <sys/syscall.h>
@@ -512,6 +513,28 @@ RULE("P072", 'C', SECRETS, PROCESSES, QUICK | ACT, "passed VERIFY_PASSED", SEEN,
 ROW("P071", 'C', SECRETS, PROCESSES, QUICK, "scan-processes environ cloche-canary-", BYTES, "", "the caller's environment in /proc")
 ROW("P071", 'C', SECRETS, PROCESSES, QUICK, "scan-processes cmdline cloche-canary-", BYTES, "", "the caller's command line in /proc")
 ROW("P108", 'C', SECRETS, HIDDEN, QUICK | MAYBE, "keyring-search +n", BYTES, "", "the session keyring")
+
+/* A bound secret: the command has a placeholder, and the value is nowhere inside. What
+ * cloche-tls puts into requests, and where, is tested with servers of our own
+ * (tests/live/tls.py).
+ */
+#define BIND(host) \
+	"--secret VERIFY_BOUND@" host " --secret-from VERIFY_BOUND=env:VERIFY_BOUND"
+#define BOUND(id, attempt, proof, target, title) \
+	RULE(id, 'C', SECRETS, HIDDEN, QUICK, attempt, proof, target, title, \
+	     BIND("bound.example.com"))
+BOUND("P215", "variable VERIFY_BOUND", BYTES, "", "the value of a bound secret in its variable")
+BOUND("P215", "scan-processes environ cloche-bound-", BYTES, "", "the value of a bound secret in /proc/PID/environ")
+BOUND("P215", "scan-processes cmdline cloche-bound-", BYTES, "", "the value of a bound secret in /proc/PID/cmdline")
+BOUND("P215", "scan-memory cloche-bound-", BYTES, "", "the value of a bound secret in the memory of processes inside")
+BOUND("P215", "scan-files cloche-bound- H P /tmp /dev /run /etc", BYTES, "H/notes/bound", "the value of a bound secret in files")
+#define SENDS(attempt, options, title) \
+	RULE("P216", 'C', SECRETS, HIDDEN, QUICK, "bound-request VERIFY_BOUND localhost +p" attempt, \
+	     SENT, "", title, options)
+SENDS("", BIND("bound.example.com") " --allow localhost", "a bound secret to another host that is allowed")
+SENDS(" tunnel", BIND("bound.example.com") " --allow localhost", "a bound secret to another host, in a tunnel")
+SENDS("", BIND("localhost"), "a bound secret to its host in plain HTTP")
+SENDS(" tunnel", BIND("localhost"), "a bound secret to its host in a tunnel without TLS")
 
 /* The store of secrets: what is in it, and what would lead it astray later */
 #define STORE(id, guarantee, attempt, name, proof, title) \

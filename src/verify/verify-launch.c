@@ -97,15 +97,17 @@ static void add_options(const struct verify *v, struct launch *l)
 					  l->row->options : "");
 	char *save = NULL;
 
+	for (char *const *o = v->words.v; *o; o++) {
+		/* No value of the user's is read in any run */
+		if (proves_by(l, PROOF_EITHER) ? !strncmp(*o, "--secret-from=", 14) :
+						 !is_left_out(l->row, *o))
+			add(l, *o);
+	}
 	if (proves_by(l, PROOF_EITHER)) {
 		if (line[0] == '{')
 			add(l, "--settings");
 		add(l, line);
 		return;
-	}
-	for (char *const *o = v->words.v; *o; o++) {
-		if (!is_left_out(l->row, *o))
-			add(l, *o);
 	}
 	for (const char *p = strtok_r(line, " ", &save); p;
 	     p = strtok_r(NULL, " ", &save))
@@ -163,8 +165,10 @@ static void run_child(const struct verify *v, const struct launch *l,
 	/* The profile makes a directory in the host's /tmp otherwise */
 	if (l->row && strstr(l->row->options, "--profile srt"))
 		(void)setenv("CLAUDE_TMPDIR", project, 1);
-	if (proves_by(l, PROOF_OWN))
+	if (proves_by(l, PROOF_OWN)) {
+		(void)setenv(BOUND_VARIABLE, bound_secret(t), 1);
 		verify_go_home(v);
+	}
 	if (l->row && row_is(l->row, "lack") &&
 	    lack_of(strchr(l->row->attempt, ' ') + 1) < 0)
 		_exit(127);
@@ -363,7 +367,7 @@ static int live_run(struct verify *v, struct launch *l,
 		result->found.error = EACCES;
 	proc_end(&(struct proc){ server, -1 }, true);
 	/* The gate dials before it sees what the client asks for */
-	v->target.lenient = row_is(row, "other-sni");
+	v->target.lenient = row_is(row, "other-sni") || row_binds(row);
 	target_listen(&v->target);
 	v->target.lenient = false;
 	return r;

@@ -147,6 +147,9 @@ bool proof_hit(struct target *t, const struct view *view, size_t number,
 		       !is_refusal(f->error);
 	case PROOF_HIT:
 		return was_heard(t, number);
+	case PROOF_SENT:
+		target_listen(t);
+		return number < ROWS_MAX && t->sent[number];
 	case PROOF_ALIVE:
 		return !target_stays_alive(t);
 	case PROOF_SAME:

@@ -267,6 +267,8 @@ static const char *layer_of(const struct verify *v,
 		layer = "own pid namespace";
 	if (row_is(row, "namespace"))
 		layer = "own namespace";
+	if (row_binds(row))
+		layer = "a placeholder is all that is inside";
 	if (row_is(row, "not-status"))
 		layer = "capabilities, no_new_privs";
 	if (!layer)
@@ -333,6 +335,10 @@ static enum verify_verdict judge(struct verify *v, size_t number,
 	if (v->plan->tier != TIER_FULL && needs_namespaces(row))
 		return because(r, VERDICT_SKIP, "tier %s has no namespaces",
 			       tier_name(v->plan->tier));
+	if (row_binds(row) && (v->plan->tier != TIER_FULL ||
+			       v->plan->net != NET_FILTERED))
+		return because(r, VERDICT_SKIP, "no secret can be bound: tier %s, network %s",
+			       tier_name(v->plan->tier), net_mode_name(v->plan->net));
 	if (row->group == GROUP_PROXY && row->proof == PROOF_CALL &&
 	    v->plan->net != NET_FILTERED)
 		return because(r, VERDICT_SKIP, "there is no gate to ask: network %s",

@@ -30,7 +30,7 @@ enum verify_group_id {
 enum verify_proof {
 	PROOF_INTACT, PROOF_ABSENT, PROOF_MOUNTS, PROOF_BYTES, PROOF_READS,
 	PROOF_CALL, PROOF_HIT, PROOF_ALIVE, PROOF_SAME, PROOF_GONE,
-	PROOF_EITHER, PROOF_OWN, PROOF_LINK, PROOF_SEEN,
+	PROOF_EITHER, PROOF_OWN, PROOF_LINK, PROOF_SEEN, PROOF_SENT,
 };
 
 enum {
@@ -68,6 +68,8 @@ extern const struct verify_group verify_groups[GROUPS];
 
 #define CANARY_PREFIX	"cloche-canary-"
 #define PASSED_VARIABLE	"VERIFY_PASSED"
+#define BOUND_VARIABLE	"VERIFY_BOUND"
+#define BOUND_PREFIX	"cloche-bound-"
 
 enum {
 	CANARY_HEX = 32,	/* 128 bits */
@@ -116,6 +118,7 @@ enum listener {
  * @shm, @msg:	System V objects, -1 where there are none
  * @lock:	Held while the scratch directory is in use
  * @heard:	Rows whose word a listener received
+ * @sent:	Rows whose word came with the canary
  * @nameless:	A listener received something that names no row
  * @lenient:	A connection without a word does not count as that
  * @open:	The user's own rules lead to the listeners: nothing counts as that
@@ -126,7 +129,7 @@ struct target {
 	char text[CANARY_TEXT + 1];
 	int listeners[LISTENERS];
 	int shm, msg, lock;
-	bool heard[ROWS_MAX];
+	bool heard[ROWS_MAX], sent[ROWS_MAX];
 	bool nameless, lenient, open;
 };
 
@@ -186,6 +189,9 @@ struct verify {
 	char failure[WHY_MAX / 2];
 	unsigned int counts[VERDICTS];
 };
+
+/* True if the sandbox of @row has a bound secret of its own */
+bool row_binds(const struct verify_row *row);
 
 /* True once a signal asked us to end: failures after that are not reported */
 bool verify_is_over(void);
@@ -251,6 +257,10 @@ bool target_stays_alive(const struct target *t);
  */
 void passed_secret(const struct target *t, char ret[static CANARY_HEX + 1]);
 bool seen_in_command_lines(const struct target *t);
+/* The value of BOUND_VARIABLE, which no profile passes: BOUND_PREFIX and the halves of the
+ * canary, the second first. The caller frees.
+ */
+char *bound_secret(const struct target *t);
 
 /* listen.c: open all listeners of @t and fill in its ports */
 void listen_open(struct target *t);

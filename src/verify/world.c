@@ -51,6 +51,11 @@ bool row_is(const struct verify_row *row, const char *name)
 	return strlen(name) == n && !strncmp(row->attempt, name, n);
 }
 
+bool row_binds(const struct verify_row *row)
+{
+	return row->options && strstr(row->options, "--secret");
+}
+
 /* Append what "+@code" stands for; false if it is no code */
 static bool add_code(const struct world *w, char code, const char *canary,
 		     struct buf *out)
@@ -312,6 +317,11 @@ int target_plant(struct target *t, const struct verify_row *row)
 	if (row_is(row, "reloaded"))	/* Rules that are fine, for now */
 		return put(t, "A/live.json", "{\"sandbox\":{\"network\":{\"allowedDomains\":[]}}}\n",
 			   0600);
+	if (row_is(row, "scan-files")) {	/* What only a control can find */
+		auto_free char *bound = bound_secret(t);
+
+		return t->w.inside ? 0 : put(t, row->target, bound, 0600);
+	}
 	if (row->options && strstr(row->options, "P/hostile") &&
 	    put_hostile(t) < 0)
 		return -EIO;
@@ -425,9 +435,11 @@ static void set_variables(const struct target *t)
 	};
 
 	char secret[CANARY_HEX + 1];
+	auto_free char *bound = bound_secret(t);
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		(void)setenv(names[i], t->text, 1);
+	(void)setenv(BOUND_VARIABLE, bound, 1);
 	passed_secret(t, secret);
 	(void)setenv(PASSED_VARIABLE, secret, 1);
 }
@@ -468,10 +480,13 @@ static bool is_alive(const struct target *t)
 
 int target_revive(struct target *t, struct err *err)
 {
+	auto_free char *bound = bound_secret(t);
+	auto_free char *name = mem_printf("%s %s", t->text, bound);
+
 	if (t->w.victim > 0 && is_alive(t))
 		return 0;
 	/* Its name, command line and environment hold the canary */
-	t->w.victim = victim_start(t, t->text, t->canary);
+	t->w.victim = victim_start(t, name, t->canary);
 	if (t->w.victim < 0)
 		return fail(err, -ECHILD, "cannot start a process to aim at");
 	if (!t->w.inside)
@@ -583,6 +598,12 @@ void passed_secret(const struct target *t, char ret[static CANARY_HEX + 1])
 	for (size_t i = 0; i < CANARY_HEX; i++)
 		ret[i] = t->canary[CANARY_HEX - 1 - i];
 	ret[CANARY_HEX] = '\0';
+}
+
+char *bound_secret(const struct target *t)
+{
+	return mem_printf(BOUND_PREFIX "%s%.*s", t->canary + CANARY_HEX / 2,
+			  CANARY_HEX / 2, t->canary);
 }
 
 bool seen_in_command_lines(const struct target *t)

@@ -19,15 +19,15 @@ GROUPS = {"launch", "hidden", "protected", "process", "descriptors",
 VERDICTS = {"PASS", "FAIL", "INCONCLUSIVE", "CHOICE", "SKIP"}
 
 # The critical probes of the catalogue and those that most sandboxes fail; "?"
-# may have nothing to test on a machine. Missing: P216 and P217, for nothing puts
-# secrets into requests; what P221 and P222 say of a store that was led astray
+# may have nothing to test on a machine. Missing: P217, which takes a server with TLS
+# (live/tls); what P221 and P222 say of a store that was led astray
 # already is tested beside it (src/secret).
 MUST_PASS = """P001 P002 P003 P004 P005 P006 P007 P009 P015 P016 P017 P018 P019
     P023 P027? P035 P036 P037 P038 P039 P040 P041 P042 P043 P044 P048 P059 P060
     P061 P062 P064 P070 P071 P072 P073 P074 P075? P077? P096 P098 P101 P102?
     P103? P108? P113 P114 P115 P116 P117? P120 P139 P140 P143 P151 P152 P153
     P154 P155 P156 P157 P158 P159 P160? P161? P164 P166 P167 P170 P173 P179
-    P180 P215 P221 P222""".split()
+    P180 P215 P216 P221 P222""".split()
 
 
 # Both builds share this code: one of them runs the test
@@ -238,6 +238,20 @@ def odd_places_give_clear_results(t):
     verify(t, env={"HOME": "/nonexistent"}, cwd="/", code=0)
     os.chmod(t.home, 0o500)
     verify(t, code=0)
+
+
+@once
+def bound_secrets_are_tried_with_a_canary(t):
+    """The user's own bindings count, their values are not read"""
+    source = f"command:touch {t.away}/read; echo value-of-the-users-own"
+    t.write(t.home + "/.config/cloche/policy.json", json.dumps({"secrets": {
+        "SECOND": {"hosts": ["api.example.org"], "from": source}}}))
+    report = verify(t, "--secret", "FIRST@api.example.org", "--secret-from",
+                    "FIRST=" + source, code=0)
+    rows = [p for p in report["probes"] if "bound secret" in p["title"]]
+    equal({p["id"] for p in rows}, {"P215", "P216"})
+    equal({(p["verdict"], p["control"]) for p in rows}, {("PASS", True)}, rows)
+    check(not os.path.exists(t.away + "/read"), "a value was read")
 
 
 @test
