@@ -13,6 +13,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from as_srt import *
 from host import *
 
 DIAL_SECONDS = 10		# src/gate/conn-timers.def: who waits for a host, waits so long
@@ -59,6 +60,21 @@ for name in ("good.test", "bad.test"):
     lacks(asked(), "bad.test")
     # The control: the server would have told
     equal(socket.gethostbyname("bad.test"), BAD)
+
+
+@test
+def no_proxy_settings_are_needed_in_profile_srt(t):
+    """What is allowed is reached by name and by address, what is not is not"""
+    count_connections(GOOD, 7020)
+    count_connections(BAD, 7020)
+    out = srt(t, "-s", settings(t, config(network={"allowedDomains": ["good.test", GOOD]})),
+              "/usr/bin/python3", "-c", f'''
+import socket
+for host in ("good.test", "{GOOD}", "bad.test", "{BAD}"):
+    try: print(socket.create_connection((host, 7020), 60) and "reached")
+    except OSError as e: print(type(e).__name__)
+''').ok().out
+    equal(out.split(), ["reached", "reached", "gaierror", "PermissionError"])
 
 
 @test

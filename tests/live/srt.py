@@ -230,6 +230,47 @@ def read_rules_are_those_of_srt(t):
 
 
 @test
+def the_start_directory_can_be_hidden_but_for_a_part_of_it(t):
+    for path in ("secret", "open/f", "w/f"):
+        t.write(path, "x\n")
+    r = shell(t, "for f in secret open/f w/f; do cat $f >/dev/null 2>&1 && echo $f; done; "
+                 "pwd; ls; echo y > w/new",
+              denyRead=["."], allowRead=["open"], allowWrite=["w"]).ok()
+    equal(r.out.split(), ["open/f", "w/f", t.dir, "open", "w"])
+    equal(t.read("w/new"), "y\n")
+    # As in srt: what may be written can be read
+    r = shell(t, "cat secret", denyRead=["."], allowRead=["open"], allowWrite=["."])
+    equal(r.out, "x\n")
+
+
+@test
+def ssh_reads_the_settings_of_the_machine(t):
+    """It demands that they are root's or its user's; the host's have another number
+    in a user namespace"""
+    r = shell(t, "ssh -G host.example.org 2>&1 </dev/null")
+    lacks(r.out, "Bad owner")
+    contains(r.out, "\nhostname host.example.org\n")
+
+
+@test
+def git_works_in_a_linked_work_tree(t):
+    """If its git directory is writable, which srt wants to be said; the hooks stay"""
+    top = t.dir + "/repo"
+    run = lambda script, cwd: t.outside("sh", "-ec", script, cwd=cwd).ok()
+    os.mkdir(top)
+    run("git init -q; git config user.name n; git config user.email e@example.org; "
+        "git commit -q --allow-empty -m 1; git worktree add -q ../tree", top)
+    script = ("cd tree; echo 1 > f; git add f && git commit -q -m 2; "
+              "echo x >> ../repo/.git/config; echo x > ../repo/.git/hooks/pre-commit")
+    before = t.read(top + "/.git/config")
+    contains(shell(t, script, allowWrite=["tree"]).err, "Read-only file system")
+    shell(t, script, allowWrite=["tree", "repo/.git"])
+    equal(run("git log --format=%s; git status --short", t.dir + "/tree").out, "2\n1\n")
+    equal(t.read(top + "/.git/config"), before)
+    check(not t.exists(top + "/.git/hooks/pre-commit"))
+
+
+@test
 def the_file_system_can_be_left_alone(t):
     what = config(filesystem={"disabled": True, "denyRead": ["f"]})
     t.write("f", "x\n")
