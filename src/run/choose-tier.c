@@ -124,6 +124,9 @@ int tier_choose(const struct options *options, const struct policy *policy,
 			    TIER_LANDLOCK_ABI, machine->landlock_abi);
 	if (doctor_is_in_landlock())
 		return fail_in_landlock(err);
+	if (wish && tier_is_nested())
+		return fail(err, -EOPNOTSUPP, "%s needs tier full, which is not available in another sandbox; do without it here, or use it for the sandbox around this one",
+			    wish);
 	if (wish)	/* Refused, not left out */
 		return fail(err, -EOPNOTSUPP, "%s needs tier full; do without it or without --tier landlock ('cloche doctor' says whether this machine has tier full)",
 			    wish);

@@ -101,6 +101,34 @@ def what_is_allowed_is_reached(t):
 
 
 @test
+def a_sandbox_in_a_jail_has_its_network_or_says_why(t):
+    by_proxy = f"""
+import os, socket, sys
+for host in sys.argv[1:]:
+    s = socket.create_connection(("127.0.0.1", os.environ["HTTP_PROXY"].split(":")[-1]), 60)
+    s.sendall(b"CONNECT %s:{PORT} HTTP/1.1\\r\\n\\r\\n" % host.encode())
+    s = s.makefile("rb")
+    code = s.readline().split()[1].decode()
+    while s.readline().strip():
+        pass
+    print(host, code, s.read1(100).split()[0].decode())
+"""
+    with lan(t) as machine:
+        for allowed, expected in ((INTERNET, {INTERNET: "200 " + INTERNET}), ("a.test", {})):
+            got = reached(machine.run(CLOCHE, *JAIL, "--", CLOCHE, "run", "--allow", allowed,
+                                      "--allow", OFFICE, "--", sys.executable, "-c", by_proxy,
+                                      INTERNET, OFFICE).ok())
+            for host in (INTERNET, OFFICE):	# By its own rules; by the jail's
+                if host in expected:
+                    equal(got[host], expected[host])
+                else:
+                    check(got[host][0] in "45", host, got)
+        r = machine.run(CLOCHE, "run", "--", CLOCHE, *JAIL, "--", "true")
+        equal(r.code, 125)
+        contains(r.err, "--net jail needs tier full, which is not available in another sandbox")
+
+
+@test
 def the_hosts_loopback_and_own_services_are_not_reached(t):
     with lan(t) as machine:
         server = machine.start(sys.executable, "-c", f"""
