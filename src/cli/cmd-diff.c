@@ -18,7 +18,6 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/terminal.h"
-#include "base/text-diff.h"
 #include "base/text.h"
 #include "cli/command-line.h"
 #include "ephemeral/ephemeral-apply.h"
@@ -108,59 +107,6 @@ static const char *shown(const struct staged *s, const char *path)
 	       path + strlen(s->policy->cwd) + 1 : path;
 }
 
-enum { PATCH_FILE_MAX = 4 << 20 };	/* Larger files are not compared */
-
-/**
- * struct content - A file as -p compares it
- * @type:	S_IFMT of it; 0 if there is none
- * @text:	What a file holds, or where a link leads
- * @why:	Why there is no text, or NULL
- */
-struct content {
-	mode_t type;
-	struct buf text;
-	const char *why;
-};
-
-/* No link is followed and no pipe is waited for: a command of the sandbox made these */
-static void read_content(int at, const char *name, struct content *ret)
-{
-	char target[PATH_MAX];
-	auto_close int fd = -1;
-	struct stat st;
-	ssize_t n;
-	int r;
-
-	*ret = (struct content){ 0 };
-	if (at == -1 || fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
-	ret->type = st.st_mode & S_IFMT;
-	if (S_ISLNK(st.st_mode)) {
-		n = readlinkat(at, name, target, sizeof(target));
-		buf_add(&ret->text, target, n > 0 ? (size_t)n : 0);
-	}
-	if (!S_ISREG(st.st_mode))
-		return;
-	fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	r = fd < 0 ? -errno : fs_read_fd(fd, PATCH_FILE_MAX, &ret->text, NULL);
-	if (r == -EFBIG)
-		ret->why = "too large to be compared";
-	else if (r < 0)
-		ret->why = "cannot be read";
-	else if (ret->text.len && memchr(ret->text.p, 0, ret->text.len))
-		ret->why = "binary";
-}
-
-static void read_staged(const struct staged *s, const struct ephemeral_change *c,
-			struct content *ret)
-{
-	const char *name = NULL;
-	auto_close int at = c->kind == EPHEMERAL_DELETED ? -1 :
-		ephemeral_open_staged(&s->ephemeral, c, &name, NULL);
-
-	read_content(at < 0 ? -1 : at, name, ret);
-}
-
 /* What kind of file it is, as `ls -F` marks it */
 static void add_type(const struct staged *s, const struct ephemeral_change *c,
 		     struct buf *line)
@@ -221,25 +167,16 @@ static void print_diff_line(char *line, size_t n)
 
 static void print_patch(const struct staged *s, const struct ephemeral_change *c)
 {
-	struct content old, new;
 	auto_buf struct buf hunks = { 0 };
-	const char *why;
+	const char *why = ephemeral_compare(&s->ephemeral, c, &hunks);
 
 	print_change(s, c);
-	read_content(AT_FDCWD, c->path, &old);
-	read_staged(s, c, &new);
-	why = old.why ? old.why : new.why;
 	if (why)
 		printf("  (%s)\n", why);
-	else if ((!old.type || S_ISREG(old.type)) && (!new.type || S_ISREG(new.type)))
-		text_diff(old.text.p, old.text.len, new.text.p, new.text.len,
-			  &hunks);
 	for (char *line = hunks.p, *end; line < hunks.p + hunks.len; line = end + 1) {
 		end = strchr(line, '\n');
 		print_diff_line(line, (size_t)(end - line));
 	}
-	buf_done(&old.text);
-	buf_done(&new.text);
 }
 
 enum { KINDS = EPHEMERAL_DELETED + 1 };

@@ -19,32 +19,41 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "cli/command-line.h"
+#include "ephemeral/ephemeral.h"
 #include "plan/tier.h"
+#include "policy/policy.h"
 #include "report-page.h"
 #include "report/run-record.h"
 #include "report/violation-store.h"
 #include "report/violation.h"
 
-enum { TEXTS = 10 };	/* Of a refusal; the script has the same list */
+enum {
+	TEXTS = 11,		/* Of a refusal; the script has the same list */
+	PROJECTS_MAX = 64,	/* Whose staged changes are looked at */
+	PATCHES_MAX = 1 << 20,	/* Bytes of lines that are different */
+};
 
 /**
  * struct page - What goes into the page
  * @run:	Only this run, or NULL
  * @session:	Only runs of this session, or NULL; @members: their ids
  * @since_ms:	Only what is later
+ * @projects:	Of the runs
  * @found:	How many records there are
  * @json:	The data, so far
- * @last:	The texts of the last refusal, as JSON
+ * @last:	The texts of the last refusal, as JSON; @last_ms: its time
  */
 struct page {
 	const char *run, *session;
-	struct strings members;
-	int64_t since_ms;
+	struct strings members, projects;
+	int64_t since_ms, last_ms;
 	size_t found;
 	struct buf json, last[TEXTS];
 };
@@ -52,20 +61,26 @@ struct page {
 static void page_done(struct page *page)
 {
 	strings_done(&page->members);
+	strings_done(&page->projects);
 	for (size_t i = 0; i < TEXTS; i++)
 		buf_done(&page->last[i]);
 	buf_done(&page->json);
+}
+
+static bool is_in_list(const struct strings *list, const char *text)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		if (!strcmp(list->v[i], text))
+			return true;
+	}
+	return false;
 }
 
 static bool is_wanted(const struct page *page, const char *run)
 {
 	if (page->run && (!run || strcmp(run, page->run) != 0))
 		return false;
-	for (size_t i = 0; run && i < page->members.len; i++) {
-		if (!strcmp(page->members.v[i], run))
-			return true;
-	}
-	return !page->session;
+	return !page->session || (run && is_in_list(&page->members, run));
 }
 
 /* Append one JSON text in which "<", ">", "&" and the line ends of JavaScript are escaped.
@@ -115,6 +130,9 @@ static int add_run(void *arg, const struct run_record *run)
 	}
 	begin_record(page);
 	add_inert(page, line.p, line.len);
+	if (run->project && page->projects.len < PROJECTS_MAX &&
+	    !is_in_list(&page->projects, run->project))
+		*vec_push(&page->projects) = mem_strdup(run->project);
 	return 0;
 }
 
@@ -135,21 +153,35 @@ static void add_suggestion(const struct violation *v, struct buf *out)
 	buf_adds(out, "\\u0000\"");
 }
 
-/* [milliseconds, times, texts...], where 0 stands for the text of the row before: a
- * hundred thousand rows are a quarter as long as the lines of the store
+/* Where in the tree of the run the process is: its ancestors, and its number */
+static char *process_text(const struct violation *v)
+{
+	if (v->pid <= 0)
+		return NULL;
+	return mem_printf("%s%s%d", v->parents ? v->parents : "", v->parents ? "/" : "",
+			  (int)v->pid);
+}
+
+/* [milliseconds since the row before, times, texts...], where 0 stands for the text of the
+ * row before, and what is missing at the end is 0: a hundred thousand rows are a quarter as
+ * long as the lines of the store
  */
 static int add_refusal(void *arg, const struct violation *v)
 {
 	struct page *page = arg;
+	auto_free char *process = process_text(v);
 	const char *const texts[TEXTS - 1] = {
 		v->run, v->command, v->exe, violation_kind_name(v->kind), v->target, v->reason,
-		v->rule_file, v->rule_key, v->suggest_edit,
+		v->rule_file, v->rule_key, v->suggest_edit, process,
 	};
+	size_t end;
 
 	if (v->time_ms < page->since_ms || !is_wanted(page, v->run))
 		return 0;
 	begin_record(page);
-	buf_addf(&page->json, "[%" PRId64 ",%" PRIu64, v->time_ms, v->count);
+	buf_addf(&page->json, "[%" PRId64 ",%" PRIu64, v->time_ms - page->last_ms, v->count);
+	page->last_ms = v->time_ms;
+	end = page->json.len;
 	for (size_t i = 0; i < TEXTS; i++) {
 		auto_buf struct buf text = { 0 };
 
@@ -163,12 +195,81 @@ static int add_refusal(void *arg, const struct violation *v)
 			continue;
 		}
 		add_inert(page, text.p, text.len);
+		end = page->json.len;
 		buf_done(&page->last[i]);
 		page->last[i] = text;
 		text = (struct buf){ 0 };
 	}
+	page->json.len = end;
 	buf_addc(&page->json, ']');
 	return 0;
+}
+
+/* [kind, path, stale, lines of a patch, why there are none] */
+static json_t *change_json(const struct ephemeral *store, const struct ephemeral_change *c,
+			   size_t *left)
+{
+	auto_buf struct buf hunks = { 0 };
+	const char *why = *left ? ephemeral_compare(store, c, &hunks) : NULL;
+	json_t *lines = json_array();
+
+	if (hunks.len >= *left) {
+		why = "not in this page, which is long enough; cloche diff -p shows it";
+		hunks.len = *left = 0;
+	}
+	*left -= hunks.len;
+	for (char *line = hunks.p, *end; line < hunks.p + hunks.len; line = end + 1) {
+		end = strchr(line, '\n');
+		*end = '\0';
+		json_array_append_new(lines, json_text(line));
+	}
+	return json_pack("[s,o,b,o,o]", ephemeral_kind_name(c->kind), json_text(c->path),
+			 c->stale, lines, json_text(why));
+}
+
+/* What --ephemeral has staged for @project, as it is now; NULL if nothing */
+static json_t *staged_json(char *project, char *state, size_t *left)
+{
+	/* All that says where the store is */
+	const struct policy policy = { .project = project, .dirs[DIR_STATE] = state };
+	struct ephemeral store = EPHEMERAL_NONE;
+	struct err err = { 0 };
+	json_t *changes;
+	const int r = ephemeral_open(&policy, &store, &err);
+
+	if (r <= 0)
+		return r < 0 ? json_pack("{s:o, s:o}", "project", json_text(project), "why",
+					 json_text(err.msg)) : NULL;
+	changes = json_array();
+	for (size_t i = 0; i < store.changes.len; i++)
+		json_array_append_new(changes, change_json(&store, &store.changes.v[i], left));
+	ephemeral_done(&store);
+	return json_pack("{s:o, s:o}", "project", json_text(project), "changes", changes);
+}
+
+static void add_json(struct page *page, json_t *value)
+{
+	auto_free char *text = json_dumps(value, JSON_COMPACT);
+
+	add_inert(page, text, strlen(text));
+	json_decref(value);
+}
+
+/* @dir: of the record store, beside which the changes are */
+static void add_staged(struct page *page, const char *dir)
+{
+	auto_free char *state = path_parent(dir);
+	json_t *all = json_array();
+	size_t left = PATCHES_MAX;
+
+	for (size_t i = 0; i < page->projects.len; i++) {
+		json_t *one = staged_json(page->projects.v[i], state, &left);
+
+		if (one)
+			json_array_append_new(all, one);
+	}
+	buf_adds(&page->json, ",\"staged\":");
+	add_json(page, all);
 }
 
 /* {"full": [{"promise": ..., "holds": "partly", "by": ...}], ...} of what does not hold */
@@ -176,7 +277,6 @@ static void add_tiers(struct page *page)
 {
 	const struct ground ground = { .abi = sys_landlock_abi(), .observer = true };
 	json_t *tiers = json_object();
-	auto_free char *text = NULL;
 
 	for (enum tier tier = TIER_FULL; tier < TIER_NONE; tier++) {
 		json_t *list = json_array();
@@ -191,9 +291,7 @@ static void add_tiers(struct page *page)
 		}
 		json_object_set_new(tiers, tier_name(tier), list);
 	}
-	text = json_dumps(tiers, 0);
-	add_inert(page, text, strlen(text));
-	json_decref(tiers);
+	add_json(page, tiers);
 }
 
 static int add_records(struct page *page, struct violation_store *store, struct err *err)
@@ -238,6 +336,7 @@ static int fill_page(struct page *page, struct err *err)
 		return fail(err, -ENOENT, "no record of a session '%s'; 'cloche session list' names those that last",
 			    page->session);
 	add_tiers(page);
+	add_staged(page, dir);
 	buf_addc(&page->json, '}');
 	return 0;
 }

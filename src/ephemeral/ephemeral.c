@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "base/text-diff.h"
 #include "guard/tree-copy.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
@@ -517,4 +519,73 @@ void ephemeral_done(struct ephemeral *store)
 	free(store->dir);
 	fs_unlock(&store->lock);
 	*store = EPHEMERAL_NONE;
+}
+
+enum { PATCH_FILE_MAX = 4 << 20 };	/* Larger files are not compared */
+
+/**
+ * struct content - A file as it is compared
+ * @type:	S_IFMT of it; 0 if there is none
+ * @text:	What a file holds, or where a link leads
+ * @why:	Why there is no text, or NULL
+ */
+struct content {
+	mode_t type;
+	struct buf text;
+	const char *why;
+};
+
+/* No link is followed and no pipe is waited for: a command of the sandbox made these */
+static void read_content(int at, const char *name, struct content *ret)
+{
+	char target[PATH_MAX];
+	auto_close int fd = -1;
+	struct stat st;
+	ssize_t n;
+	int r;
+
+	*ret = (struct content){ 0 };
+	if (at == -1 || fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	ret->type = st.st_mode & S_IFMT;
+	if (S_ISLNK(st.st_mode)) {
+		n = readlinkat(at, name, target, sizeof(target));
+		buf_add(&ret->text, target, n > 0 ? (size_t)n : 0);
+	}
+	if (!S_ISREG(st.st_mode))
+		return;
+	fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	r = fd < 0 ? -errno : fs_read_fd(fd, PATCH_FILE_MAX, &ret->text, NULL);
+	if (r == -EFBIG)
+		ret->why = "too large to be compared";
+	else if (r < 0)
+		ret->why = "cannot be read";
+	else if (ret->text.len && memchr(ret->text.p, 0, ret->text.len))
+		ret->why = "binary";
+}
+
+static void read_staged(const struct ephemeral *store, const struct ephemeral_change *c,
+			struct content *ret)
+{
+	const char *name = NULL;
+	auto_close int at = c->kind == EPHEMERAL_DELETED ? -1 :
+		ephemeral_open_staged(store, c, &name, NULL);
+
+	read_content(at < 0 ? -1 : at, name, ret);
+}
+
+const char *ephemeral_compare(const struct ephemeral *store,
+			      const struct ephemeral_change *change, struct buf *hunks)
+{
+	struct content old, new;
+	const char *why;
+
+	read_content(AT_FDCWD, change->path, &old);
+	read_staged(store, change, &new);
+	why = old.why ? old.why : new.why;
+	if (!why && (!old.type || S_ISREG(old.type)) && (!new.type || S_ISREG(new.type)))
+		text_diff(old.text.p, old.text.len, new.text.p, new.text.len, hunks);
+	buf_done(&old.text);
+	buf_done(&new.text);
+	return why;
 }

@@ -16,6 +16,7 @@
 
 #include "base/mem.h"
 
+struct buf;
 struct err;
 struct plan;
 struct policy;
@@ -129,6 +130,12 @@ int ephemeral_look_below(const struct ephemeral_below *below, int at,
 int ephemeral_open_staged(const struct ephemeral *store,
 			  const struct ephemeral_change *change,
 			  const char **name, struct err *err);
+
+/* Append what the content of @change differs by, as lines of a patch. NULL, or why that
+ * cannot be said.
+ */
+const char *ephemeral_compare(const struct ephemeral *store,
+			      const struct ephemeral_change *change, struct buf *hunks);
 
 /* Remove @name and all below it. 0 or a negative errno. */
 int ephemeral_remove(int at, const char *name);

@@ -131,6 +131,17 @@ static void report_use(struct conn *conn, const char *name, size_t n)
 	(void)gate_send(conn->gate, &m, text.p, text.len);
 }
 
+/* The connection itself is counted when it is closed */
+static void add_traffic(struct conn *conn, const char *text, size_t n)
+{
+	struct tls_bytes bytes;
+
+	if (n != sizeof(bytes))
+		return;
+	memcpy(&bytes, text, n);
+	gate_count(conn->gate, &conn->reach.host, 0, bytes.sent, bytes.received);
+}
+
 /* cloche-tls has ended: its connections have, too */
 static void lose_tls(struct gate *gate)
 {
@@ -160,9 +171,11 @@ int conn_tls_message(void *arg, uint32_t events)
 		return 0;
 	}
 	conn = find_conn(gate, in.m.id);
-	if (conn && in.m.kind == TLS_DONE)
+	if (conn && in.m.kind == TLS_DONE) {
+		add_traffic(conn, in.text, (size_t)got - sizeof(in.m));
 		conn_close(conn);
-	else if (conn && in.m.kind == TLS_REFUSED)
+	}
+	if (conn && in.m.kind == TLS_REFUSED)
 		report_refusal(conn, in.text, (size_t)got - sizeof(in.m));
 	else if (conn && in.m.kind == TLS_USED)
 		report_use(conn, in.text, (size_t)got - sizeof(in.m));

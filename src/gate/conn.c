@@ -92,6 +92,15 @@ struct conn *conn_new(struct gate *gate, int fd, bool counted)
 	return conn;
 }
 
+/* The connection to the server is over, as is that to the client or not */
+static void count_traffic(struct conn *conn)
+{
+	if (conn->reach.gate && conn->reach.outcome == DESTINATION_OK)
+		gate_count(conn->gate, &conn->reach.host, 1, conn->up.total,
+			   conn->down.total);
+	conn->up.total = conn->down.total = 0;
+}
+
 void conn_close(struct conn *conn)
 {
 	struct gate *gate = conn->gate;
@@ -105,6 +114,7 @@ void conn_close(struct conn *conn)
 	seen_forget(&conn->seen);
 	destination_stop(&conn->reach);
 	take_server(conn);
+	count_traffic(conn);
 	splice_done(&conn->up);
 	splice_done(&conn->down);
 	input_done(&conn->in);
@@ -220,6 +230,7 @@ void conn_reach(struct conn *conn, const struct host *host, const char *op,
 	char what[sizeof(r->op)];
 
 	snprintf(what, sizeof(what), "%s", op);	/* May be its own */
+	count_traffic(conn);
 	destination_stop(r);
 	*r = (struct gate_destination){
 		.gate = conn->gate, .end = &conn->server,

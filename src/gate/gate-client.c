@@ -247,6 +247,8 @@ static bool take_message(struct gate_client *k)
 		start_resolver(k);
 	else if (in.m.kind == GATE_USED && k->config.used)
 		k->config.used(k->config.arg, in.text, n);
+	else if (in.m.kind == GATE_HOSTS && k->config.hosts)
+		k->config.hosts(k->config.arg, in.text, n);
 	return true;
 }
 

@@ -36,6 +36,7 @@ struct policy;
  * @who:	Which process is @client, or 0; NULL if that is unknown
  * @used:	A secret was put into a request: NAME@HOST, @n bytes, once for each;
  *		or NULL
+ * @hosts:	The hosts that were reached, at the end: gate_hosts_text(); or NULL
  * @gone:	The gate ended and the network with it, or the resolver did;
  *		@why is one line
  * @jail:	Namespaces (user, network) to dial from, or NULL; they stay open
@@ -49,6 +50,7 @@ struct gate_client_config {
 	void (*ask)(void *arg, uint32_t id, const struct host *host, pid_t pid);
 	pid_t (*who)(void *arg, const struct listener_client *client);
 	void (*used)(void *arg, const char *text, size_t n);
+	void (*hosts)(void *arg, const char *text, size_t n);
 	void (*gone)(void *arg, const char *why);
 	void *arg;
 	bool known_peers;

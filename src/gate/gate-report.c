@@ -4,6 +4,7 @@
 #include "gate/gate-state.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -228,6 +229,50 @@ void gate_report_crowd(struct gate *gate)
 
 	(void)send_record(gate, &v, &(struct gate_message){
 		.kind = GATE_VIOLATION });
+}
+
+void gate_count(struct gate *gate, const struct host *host, uint64_t conns,
+		uint64_t sent, uint64_t received)
+{
+	struct gate_traffic *t = gate->traffic;
+
+	while (t < gate->traffic + gate->n_traffic &&
+	       !(host_is_same(&t->host, host) && t->host.port == host->port))
+		t++;
+	if (t == gate->traffic + GATE_TRAFFIC_MAX)
+		(--t)->host = (struct host){ 0 };
+	else if (t == gate->traffic + gate->n_traffic)
+		gate->traffic[gate->n_traffic++].host = *host;
+	t->conns += conns;
+	t->sent += sent;
+	t->received += received;
+}
+
+static void add_traffic(struct buf *out, const char *name, const struct gate_traffic *t)
+{
+	if (t->conns)
+		buf_addf(out, "%s%s=%" PRIu64 "/%" PRIu64 "/%" PRIu64,
+			 out->len ? " " : "", name, t->conns, t->sent, t->received);
+}
+
+void gate_hosts_text(const struct gate *gate, struct buf *out)
+{
+	struct gate_traffic others = { 0 };
+
+	for (const struct gate_traffic *t = gate->traffic;
+	     t < gate->traffic + gate->n_traffic; t++) {
+		auto_buf struct buf name = { 0 };
+
+		host_format(&t->host, 0, &name);
+		if (*t->host.name && out->len + name.len < GATE_HOSTS_MAX) {
+			add_traffic(out, buf_str(&name), t);
+		} else {
+			others.conns += t->conns;
+			others.sent += t->sent;
+			others.received += t->received;
+		}
+	}
+	add_traffic(out, "others", &others);
 }
 
 struct host_verdict gate_decide(const struct gate *gate,

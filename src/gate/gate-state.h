@@ -37,6 +37,8 @@ enum {
 	GATE_SHED_MAX = 128,	/* Connections beyond the limit that get that */
 	GATE_TLS_TEXT_MAX = 2048,	/* Bytes of a message of cloche-tls's */
 	GATE_SPARES = 2,	/* For a new connection; for a message with one */
+	GATE_TRAFFIC_MAX = 64,	/* Hosts that are counted one by one, and the others */
+	GATE_HOSTS_MAX = 3 << 10,	/* Bytes of their text */
 };
 
 enum { GATE_PEERS_SIZE = 65536 / 8 };	/* Bytes of a bit for each port */
@@ -96,6 +98,16 @@ struct seen_wait {
 };
 
 /**
+ * struct gate_traffic - What was moved between the sandbox and one host
+ * @host:	With its port; without a name it is all that had no row of its own
+ * @conns:	Connections to it that were made
+ */
+struct gate_traffic {
+	struct host host;
+	uint64_t conns, sent, received;
+};
+
+/**
  * struct gate - One sandbox's network
  * @edition:	How often @policy was replaced
  * @seeds:	Listener and socket to make others inside
@@ -117,6 +129,7 @@ struct seen_wait {
  * @secrets:	Which hosts cloche-tls serves, or NULL
  * @tls, @last_tls: To cloche-tls, and the last number of a connection there
  * @pause:	Runs while nothing is accepted for want of descriptors
+ * @traffic, @n_traffic: The hosts that were reached
  */
 struct gate {
 	struct loop *loop;
@@ -156,6 +169,8 @@ struct gate {
 	const struct bound_secrets *secrets;
 	struct loop_source tls;
 	uint32_t last_tls;
+	struct gate_traffic traffic[GATE_TRAFFIC_MAX];
+	size_t n_traffic;
 };
 
 /* Take all messages that the supervisor has sent: 0 or a negative errno */
@@ -197,6 +212,14 @@ void gate_report(struct gate *gate, const struct refusal *refusal,
 
 /* Report that the limit of connections is reached */
 void gate_report_crowd(struct gate *gate);
+
+/* A connection to @host is over, or a part of it: add to its row */
+void gate_count(struct gate *gate, const struct host *host, uint64_t conns,
+		uint64_t sent, uint64_t received);
+/* "HOST:PORT=CONNECTIONS/SENT/RECEIVED", blanks between them; what there is no space for
+ * is added up as "others"
+ */
+void gate_hosts_text(const struct gate *gate, struct buf *out);
 
 /* The report @id was taken: the client that waits for it goes on */
 void gate_seen(struct gate *gate, uint32_t id);

@@ -33,6 +33,7 @@ enum gate_message_kind {
 				 * GATE_RESOLVER */
 	GATE_USED,		/* Text: NAME@HOST, a secret that was put into a
 				 * request */
+	GATE_HOSTS,		/* The last message. Text: gate_hosts_text() */
 	/* To the gate */
 	GATE_POLICY,		/* Text: part of the JSON of gate_policy_write();
 				 * @id: that many bytes are still to come */

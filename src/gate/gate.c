@@ -583,6 +583,18 @@ static int set_up(struct gate *gate, const struct gate_config *config)
 	return r < 0 ? r : add_listeners(gate, config->listeners);
 }
 
+static void send_hosts(struct gate *gate)
+{
+	const struct gate_message m = { .kind = GATE_HOSTS };
+	auto_buf struct buf text = { 0 };
+
+	while (!LIST_EMPTY(&gate->conns))
+		conn_close(LIST_FIRST(&gate->conns));
+	gate_hosts_text(gate, &text);
+	if (text.len)
+		(void)gate_send(gate, &m, text.p, text.len);
+}
+
 /* What is left at the end, the kernel takes back with the process */
 void gate_main(const struct gate_config *config)
 {
@@ -590,7 +602,7 @@ void gate_main(const struct gate_config *config)
 	struct gate gate = {
 		.spares = { -1, -1 }, .seeds = { -1, -1 }, .search = &search,
 	};
-	int keep[LISTENERS_MAX + 4];
+	int keep[LISTENERS_MAX + 4], r;
 	size_t n = 0;
 
 	search_list_read(&search);
@@ -609,5 +621,8 @@ void gate_main(const struct gate_config *config)
 	    confine_seal(CONFINED_GATE, NULL) < 0 ||
 	    set_up(&gate, config) < 0)
 		_exit(1);
-	_exit(loop_run(gate.loop) < 0);
+	r = loop_run(gate.loop);
+	if (gate.finishing)
+		send_hosts(&gate);
+	_exit(r < 0);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/test-gate-wire.c - a policy on its way to the gate */
+/* gate/test-gate-wire.c - a policy on its way to the gate, and hosts on their way back */
 
 #include "test.h"
 
 #include "base/buf.h"
+#include "gate/gate-state.h"
 #include "gate/gate-wire.h"
 #include "policy/host.h"
 #include "policy/policy.h"
@@ -71,4 +72,37 @@ TEST(what_cannot_be_read_is_no_policy)
 	policy_unref(p);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		CHECK(!gate_policy_read(bad[i], strlen(bad[i])));
+}
+
+static void count(struct gate *gate, const char *name, uint16_t port, uint64_t bytes)
+{
+	struct host host;
+
+	CHECK_INT(host_parse(name, strlen(name), port, &host), 0);
+	gate_count(gate, &host, 1, bytes, 2 * bytes);
+}
+
+TEST(hosts_are_counted_and_the_list_of_them_ends)
+{
+	static struct gate gate;
+	auto_buf struct buf text = { 0 }, few = { 0 };
+	char name[HOST_NAME_MAX_LEN];
+	uint64_t sum = 0;
+
+	count(&gate, "a.test", 443, 10);
+	count(&gate, "a.test", 443, 1);
+	count(&gate, "a.test", 80, 5);
+	count(&gate, "2001:db8::1", 443, 7);
+	gate_hosts_text(&gate, &few);
+	CHECK_STR(buf_str(&few), "a.test:443=2/11/22 a.test:80=1/5/10 [2001:db8::1]:443=1/7/14");
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "host-%d.with-a-name-that-is-rather-long.test", i);
+		count(&gate, name, 443, 100);
+	}
+	gate_hosts_text(&gate, &text);
+	CHECK(text.len < VIOLATION_TEXT_MAX);
+	CHECK_CONTAINS(buf_str(&text), " others=");
+	for (const char *at = buf_str(&text); (at = strchr(at, '='));)
+		sum += strtoull(++at, NULL, 10);
+	CHECK_INT(sum, 1004);
 }

@@ -41,7 +41,9 @@ enum tls_message_kind {
 	 * Descriptors: the client, the server.
 	 */
 	TLS_SERVE,
-	/* To the gate: @id is over; nothing of it is open any more */
+	/* To the gate: @id is over; nothing of it is open any more. Text: a struct
+	 * tls_bytes.
+	 */
 	TLS_DONE,
 	/* To the gate: something on @id was refused. Text, each with a NUL: the reason,
 	 * the name of the secret or "", what would help or "".
@@ -51,6 +53,11 @@ enum tls_message_kind {
 	 * once for each host
 	 */
 	TLS_USED,
+};
+
+/* Bytes to the host and from it, encrypted */
+struct tls_bytes {
+	uint64_t sent, received;
 };
 
 struct tls_message {

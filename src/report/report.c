@@ -24,6 +24,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "report/command-text.h"
 #include "report/ring.h"
@@ -31,14 +32,18 @@
 #include "report/suggestion.h"
 #include "report/violation-store.h"
 
+enum { STAT_MAX = 256, PARENTS_MAX = 16 };
+
 /**
  * struct report - The configuration, copies of its strings, and what came of it
  * @line:	The whole command line, if its addresses hide nothing
  * @rest:	Of the last line, which the stream did not take
+ * @last_pid, @parents: The process of the last record, and its ancestors
  */
 struct report {
 	struct report_config config;
-	char *run, *command, *line, *project, *missing, *store_dir;
+	char *run, *command, *line, *project, *missing, *store_dir, *parents;
+	pid_t last_pid;
 	struct buf rest;
 	struct violation_store *store;
 	struct ring ring;
@@ -148,8 +153,45 @@ static char *exe_of(pid_t pid)
 	return n > 0 ? mem_strndup(path, (size_t)n) : NULL;
 }
 
+/* One ancestor before those that *@text has; what it calls itself cannot be taken for
+ * two. The sandbox's init, which is our child, is left out. Return: its parent, or 0.
+ */
+static pid_t add_parent(pid_t pid, char **text)
+{
+	char stat[STAT_MAX], *end = proc_stat(pid, stat, sizeof(stat));
+	const pid_t parent = end ? (pid_t)strtol(end + strlen(") S "), NULL, 10) : 0;
+	char *name = end ? strchr(stat, '(') : NULL, *below = *text;
+
+	if (!name || parent == getpid())
+		return 0;
+	*end = '\0';
+	for (char *slash = name; (slash = strchr(slash, '/'));)
+		*slash = '?';
+	*text = mem_printf("%d %s%s%s", (int)pid, name + 1, below ? "/" : "",
+			   below ? below : "");
+	free(below);
+	return parent;
+}
+
+/* The processes between the sandbox's init and @pid. A flood of refusals is mostly one
+ * process's: they are looked up once.
+ */
+static const char *parents_of(struct report *report, pid_t pid)
+{
+	pid_t at = pid != report->last_pid ? proc_parent(pid) : 0;
+
+	if (pid == report->last_pid)
+		return report->parents;
+	free(report->parents);
+	report->parents = NULL;
+	report->last_pid = pid;
+	for (int i = 0; i < PARENTS_MAX && at > 1; i++)
+		at = add_parent(at, &report->parents);
+	return report->parents;
+}
+
 /* A copy of @v with what every record of this run has */
-static void complete(const struct report *report, const struct violation *v,
+static void complete(struct report *report, const struct violation *v,
 		     struct violation *ret)
 {
 	violation_copy(ret, v);
@@ -161,6 +203,8 @@ static void complete(const struct report *report, const struct violation *v,
 		ret->command = mem_strdup(report->command);
 	if (!ret->exe && ret->pid > 0)
 		ret->exe = exe_of(ret->pid);
+	if (!ret->parents && ret->pid > 0 && parents_of(report, ret->pid))
+		ret->parents = mem_strdup(report->parents);
 	if (!ret->time_ms)
 		ret->time_ms = now_ms(CLOCK_REALTIME);
 	/* Of files the observer knows more than the record says */
@@ -230,6 +274,7 @@ void report_free(struct report *report)
 	free(report->line);
 	free(report->project);
 	free(report->missing);
+	free(report->parents);
 	free(report);
 }
 

@@ -33,6 +33,8 @@ static const struct {
 	{ "policy", offsetof(struct run_record, policy) },
 	{ "tier", offsetof(struct run_record, tier) },
 	{ "secrets", offsetof(struct run_record, secrets) },
+	{ "hosts", offsetof(struct run_record, hosts) },
+	{ "limits", offsetof(struct run_record, limits) },
 	{ "session", offsetof(struct run_record, session) },
 };
 
@@ -99,7 +101,7 @@ void run_record_to_json(const struct run_record *record, struct buf *out)
 	if (r.end_ms)
 		buf_addf(out, ",\"end\":\"%s\"", time);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		if (!*text_at(&r, i) && !strcmp(texts[i].key, "secrets"))
+		if (!*text_at(&r, i))
 			continue;
 		buf_addf(out, ",\"%s\":", texts[i].key);
 		violation_add_text(out, *text_at(&r, i));

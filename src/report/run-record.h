@@ -33,6 +33,9 @@ enum { POLICY_DIGEST_SIZE = 65 };	/* SHA-256 in hexadecimal, and its end */
  * @tier:	tier_name()
  * @secrets:	NAME@HOST of secrets that were put into requests, blanks between them;
  *		never a value
+ * @hosts:	HOST:PORT=CONNECTIONS/SENT/RECEIVED of those that were reached, blanks
+ *		between them; not in a session, whose commands share the network
+ * @limits:	NAME=USED/LIMIT of the limits that were set and are counted, likewise
  * @session:	The session that it ran in
  * @status:	The exit status
  * @pid:	The supervisor, in the line that is written while the run lasts; else 0
@@ -42,7 +45,7 @@ enum { POLICY_DIGEST_SIZE = 65 };	/* SHA-256 in hexadecimal, and its end */
  */
 struct run_record {
 	int64_t start_ms, end_ms;
-	char *run, *command, *project, *policy, *tier, *secrets, *session;
+	char *run, *command, *project, *policy, *tier, *secrets, *hosts, *limits, *session;
 	int status;
 	pid_t pid;
 	uint64_t ticks;

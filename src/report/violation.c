@@ -51,7 +51,7 @@ struct field {
 	{ object, key, offsetof(struct violation, member) }
 
 enum {
-	F_RUN, F_COMMAND, F_EXE, F_OP, F_TARGET, F_REASON, F_RULE_FILE,
+	F_RUN, F_COMMAND, F_EXE, F_PARENTS, F_OP, F_TARGET, F_REASON, F_RULE_FILE,
 	F_RULE_KEY, F_EDIT, F_ALLOW, FIELDS,
 };
 
@@ -59,6 +59,7 @@ static const struct field fields[FIELDS] = {
 	[F_RUN] = FIELD(NULL, "run", run),
 	[F_COMMAND] = FIELD(NULL, "command", command),
 	[F_EXE] = FIELD(NULL, "exe", exe),
+	[F_PARENTS] = FIELD(NULL, "parents", parents),
 	[F_OP] = FIELD(NULL, "op", op),
 	[F_TARGET] = FIELD(NULL, "target", target),
 	[F_REASON] = FIELD(NULL, "reason", reason),
@@ -208,6 +209,8 @@ void violation_to_json(const struct violation *v, struct buf *out)
 	else
 		buf_adds(out, ",\"pid\":null");
 	add_field(out, v, F_EXE);
+	if (v->parents)
+		add_field(out, v, F_PARENTS);
 	buf_addf(out, ",\"kind\":\"%s\"", violation_kind_name(v->kind));
 	add_field(out, v, F_OP);
 	add_field(out, v, F_TARGET);

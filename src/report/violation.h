@@ -34,6 +34,8 @@ enum violation_kind {
  * @command:	The run's command line, shortened
  * @pid:	As seen from the host; 0 if unknown
  * @exe:	The program that tried
+ * @parents:	"PID NAME" of its ancestors in the sandbox, the outermost first, "/"
+ *		between them
  * @op:		The call or the protocol step ("openat", "CONNECT")
  * @target:	A path from inside, "host:port", a limit's name
  * @error:	The errno that the program got, or 0
@@ -49,7 +51,7 @@ struct violation {
 	int64_t time_ms;
 	char *run, *command;
 	pid_t pid;
-	char *exe, *op, *target;
+	char *exe, *parents, *op, *target;
 	int error;
 	char *reason, *rule_file, *rule_key;
 	char *suggest_edit, *suggest_command;

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -35,6 +36,7 @@
 #include "run/keeper-client.h"
 #include "run/options.h"
 #include "run/output.h"
+#include "run/resource-limits.h"
 #include "run/run.h"
 #include "run/run-secrets.h"
 #include "run/settings-watch.h"
@@ -526,6 +528,19 @@ static void tell_unreadable(const struct monitor *w)
 			   buf_str(&safe));
 }
 
+/* What was used of the limits that are set and counted; NULL without one */
+static char *limits_text(const struct monitor *w, int64_t ms)
+{
+	const struct number *time =
+		&w->run->decision.policy->numbers[NUMBER_TIMEOUT_MS];
+	auto_buf struct buf text = { 0 };
+
+	if (time->set)
+		buf_addf(&text, " time=%" PRId64 "/%" PRIu64, ms, time->value);
+	limits_used(w->run->limits, &text);
+	return text.len ? mem_strdup(buf_str(&text) + 1) : NULL;
+}
+
 /* While the run lasts, or as the last thing before its processes are ended */
 static void store_run(const struct monitor *w, bool ended)
 {
@@ -535,7 +550,7 @@ static void store_run(const struct monitor *w, bool ended)
 		.start_ms = (int64_t)w->since.tv_sec * 1000 + w->since.tv_nsec / 1000000,
 		.project = d->policy->project, .policy = digest,
 	};
-	auto_free char *tier = NULL, *secrets = NULL;
+	auto_free char *tier = NULL, *secrets = NULL, *limits = NULL;
 
 	/* The commands of a session have their own (monitor_part()) */
 	if (w->run->serve || policy_flag(d->policy, FLAG_NO_RUN_RECORDS, false))
@@ -546,7 +561,10 @@ static void store_run(const struct monitor *w, bool ended)
 		record.secrets = secrets =
 			mem_strdup(buf_str(&d->secrets->used));
 	if (ended) {
+		record.hosts = w->run->hosts;
 		record.end_ms = now_ms(CLOCK_REALTIME);
+		record.limits = limits =
+			limits_text(w, record.end_ms - record.start_ms);
 		record.status = w->run->job.timed_out ? EXIT_TIMED_OUT : w->run->status;
 	} else {
 		run_record_set_process(&record);

@@ -36,12 +36,13 @@ enum { CONTROL_FILE_MAX = 4096 };
 static const struct controller {
 	enum policy_number number;
 	const char *name;	/* Of the version 1 hierarchy */
-	const char *v1_limit, *v1_hits, *v2_limit, *v2_hits, *v2_key;
+	const char *v1_limit, *v1_hits, *v2_limit, *v2_hits, *v2_key, *v1_peak, *v2_peak;
 } controllers[] = {
 	{ NUMBER_MEMORY, "memory", "memory.limit_in_bytes", "memory.failcnt",
-	  "memory.max", "memory.events", "oom_kill " },
+	  "memory.max", "memory.events", "oom_kill ",
+	  "memory.max_usage_in_bytes", "memory.peak" },
 	{ NUMBER_PIDS, "pids", "pids.max", "pids.events", "pids.max",
-	  "pids.events", "max " },
+	  "pids.events", "max ", "pids.peak", "pids.peak" },
 };
 
 enum { CONTROLLERS = ARRAY_SIZE(controllers) };
@@ -266,6 +267,21 @@ static uint64_t hits(const struct limits *l, size_t i)
 		return get_number(l->groups[i], c->v2_hits, c->v2_key);
 	return get_number(l->groups[i], c->v1_hits,
 			  c->number == NUMBER_PIDS ? "max " : NULL);
+}
+
+void limits_used(const struct limits *l, struct buf *out)
+{
+	for (size_t i = 0; i < CONTROLLERS; i++) {
+		const struct controller *c = &controllers[i];
+		const uint64_t peak = !l->groups[i] ? 0 :
+			get_number(l->groups[i], l->version == 2 ? c->v2_peak : c->v1_peak,
+				   NULL);
+
+		if (peak)
+			buf_addf(out, " %s=%" PRIu64 "/%" PRIu64, c->name,
+				 peak - (c->number == NUMBER_PIDS),
+				 l->policy->numbers[c->number].value);
+	}
 }
 
 /* Without a control group nothing counts the hits: a command that fails may not have

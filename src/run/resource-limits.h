@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct buf;
 struct limits;
 struct policy;
 struct run;
@@ -33,6 +34,9 @@ int limits_apply(const struct limits *limits, pid_t init);
 
 /* Report to @run which were hit, or may have been; @status is the exit status */
 void limits_explain(const struct limits *limits, struct run *run, int status);
+
+/* Append " NAME=USED/LIMIT" for each limit that a control group counts */
+void limits_used(const struct limits *limits, struct buf *out);
 
 /* "control group (v2)", "control group (v1)" or "per process" */
 const char *limits_method(const struct limits *limits);

@@ -425,6 +425,8 @@ void run_release(struct run *run)
 		sandbox_stop(&run->sandbox);
 	command_stdio_free(run->stdio);
 	limits_free(run->limits);
+	free(run->hosts);
+	run->hosts = NULL;
 	run_network_free(run->network);
 	/* Nothing has run: the next run has nothing to clean up */
 	if ((run->failed || run->waits) && run->monitor)

@@ -199,6 +199,14 @@ static void on_used(void *arg, const char *text, size_t n)
 	run_secrets_used(network->run->decision.secrets, text, n);
 }
 
+static void on_hosts(void *arg, const char *text, size_t n)
+{
+	const struct run_network *network = arg;
+
+	free(network->run->hosts);
+	network->run->hosts = mem_strndup(text, n);
+}
+
 static void on_gone(void *arg, const char *why)
 {
 	const struct run_network *n = arg;
@@ -297,7 +305,7 @@ int run_network_start(struct run *run, struct listener_set *listeners)
 	struct gate_client_config config = {
 		.policy = run->decision.policy,
 		.sink = *monitor_sink(run->monitor),
-		.gone = on_gone, .used = on_used, .who = on_who, .arg = n,
+		.gone = on_gone, .used = on_used, .hosts = on_hosts, .who = on_who, .arg = n,
 		/* Announced ports are reached without the supervisor */
 		.known_peers = run->decision.plan->tier != TIER_FULL &&
 			       !run->announced,

@@ -73,6 +73,7 @@ struct run_serve {
  *		twice; -1
  * @status:	The command's exit status; -1 until it is known
  * @jobs:	The background jobs that ended with it (struct sandbox_message)
+ * @hosts:	Those that the gate reached, with bytes (struct run_record)
  * @nested:	In a cloche sandbox, whose report has what is refused here
  * @started:	The command runs, or has run
  * @waits:	Init waits for sandbox_go()
@@ -107,6 +108,7 @@ struct run {
 	int listener, own[SANDBOX_OWN_FDS];
 	int status;
 	char jobs[SANDBOX_TEXT_MAX];
+	char *hosts;
 	bool started, waits, failed, nested, announced;
 };
 

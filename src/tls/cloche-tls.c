@@ -183,7 +183,7 @@ static int on_channel(void *arg, uint32_t events)
 			close_fd(&fds[i]);
 		/* Without its descriptors, when there was no space for them */
 		if (in.m.kind == TLS_SERVE)
-			tls_report_done(server, in.m.id);
+			tls_report_done(server, in.m.id, (struct tls_bytes){ 0 });
 		return 0;
 	}
 	tls_conn_start(server, in.m.id, &serve.host, fds[0], fds[1],

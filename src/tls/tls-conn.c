@@ -104,6 +104,7 @@ static void free_later(void *arg)
 
 static void conn_close(struct tls_conn *conn)
 {
+	const struct tls_bytes bytes = tls_end_bytes(&conn->upstream);
 	struct tls_server *server = conn->server;
 
 	if (conn->closed)
@@ -118,7 +119,7 @@ static void conn_close(struct tls_conn *conn)
 	conn->h2 = NULL;
 	LIST_REMOVE(conn, link);
 	server->n_conns--;
-	tls_report_done(server, conn->id);
+	tls_report_done(server, conn->id, bytes);
 	loop_cancel(&conn->task);
 	conn->task.fn = free_later;
 	loop_defer(server->loop, &conn->task);

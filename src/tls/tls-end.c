@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "gate/tls-wire.h"
 
 /* A BIO that gives out what the gate has read before it reads the socket */
 static int hello_read(BIO *bio, char *p, size_t n, size_t *ret)
@@ -212,6 +213,14 @@ bool tls_end_fill(struct tls_end *end, size_t max)
 	end->clean = !end->cut &&
 		     SSL_get_shutdown(end->ssl) & SSL_RECEIVED_SHUTDOWN;
 	return true;
+}
+
+struct tls_bytes tls_end_bytes(const struct tls_end *end)
+{
+	if (!end->ssl)
+		return (struct tls_bytes){ 0 };
+	return (struct tls_bytes){ BIO_number_written(SSL_get_wbio(end->ssl)),
+				   BIO_number_read(SSL_get_rbio(end->ssl)) };
 }
 
 void tls_end_close(struct loop *loop, struct tls_end *end)

@@ -13,6 +13,7 @@
 #include "secret/locked-memory.h"
 
 struct err;
+struct tls_bytes;
 
 enum { TLS_RECORD_MAX = 16 << 10 }; /* Bytes of one TLS record */
 
@@ -41,6 +42,9 @@ struct tls_end {
 	struct bytes head;
 	size_t sent;
 };
+
+/* What was moved over the socket so far */
+struct tls_bytes tls_end_bytes(const struct tls_end *end);
 
 /* What servers are verified and spoken to with; @cas are files of the user's, @n of
  * them. NULL with a message on failure.

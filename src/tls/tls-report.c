@@ -23,9 +23,9 @@ static void send_message(struct tls_server *server, uint32_t id,
 		server->lost++;
 }
 
-void tls_report_done(struct tls_server *server, uint32_t id)
+void tls_report_done(struct tls_server *server, uint32_t id, struct tls_bytes bytes)
 {
-	send_message(server, id, TLS_DONE, NULL, 0);
+	send_message(server, id, TLS_DONE, (const char *)&bytes, sizeof(bytes));
 }
 
 void tls_report_refused(struct tls_server *server, uint32_t id,

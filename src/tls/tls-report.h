@@ -6,12 +6,14 @@
 
 #include <stdint.h>
 
+#include "gate/tls-wire.h"
+
 struct bound_secret;
 struct host;
 struct tls_server;
 
-/* The gate's connection @id is over */
-void tls_report_done(struct tls_server *server, uint32_t id);
+/* The gate's connection @id is over, after so many @bytes */
+void tls_report_done(struct tls_server *server, uint32_t id, struct tls_bytes bytes);
 
 /* Something on @id was refused. @secret and @fix may be NULL. */
 void tls_report_refused(struct tls_server *server, uint32_t id,

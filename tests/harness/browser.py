@@ -119,7 +119,10 @@ class Browser:
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": scheme}])
 
-    def picture(self, path):
-        data = self.call("Page.captureScreenshot", format="png")["data"]
+    def picture(self, path, height=4000):
+        """The page from its top, also what is below the window"""
+        width, all = self.run("[innerWidth, document.documentElement.scrollHeight]")
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True,
+                         clip={"x": 0, "y": 0, "width": width, "height": min(all, height), "scale": 1})["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))

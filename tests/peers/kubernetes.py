@@ -87,6 +87,9 @@ def check_probe(engine, name):
     [command] = re.findall(r"startupProbe:\s+exec:\s+command: (\[.*\])", text(name))
     report = json.loads(engine("exec", "agent-command", *json.loads(command)))
     note("verify:", report["summary"], report["ms"], "ms")
+    for row in report["probes"]:
+        if row["verdict"] == "INCONCLUSIVE":
+            note(row["id"], row["title"], "|", row["layer"], row["errno"], row["why"])
     check(report["summary"]["pass"] > 100, report["summary"])
     equal(report["summary"]["fail"], 0)
     # The control: a probe does fail
