@@ -18,9 +18,8 @@
 
 #include "base/own.h"
 #include "base/path.h"
-#include "policy/host.h"
+#include "policy/never-list.h"
 #include "policy/policy.h"
-#include "policy/protected-names.h"
 #include "report/violation.h"
 
 enum { RANDOM_LEN_MIN = 4 };	/* Characters of a random part of a name */
@@ -33,24 +32,6 @@ static const struct {
 	[NEED_WRITE] = { "write", "write", "filesystem.allowWrite" },
 	[NEED_SOCKET] = { "socket", "unix-socket", "network.allowUnixSockets" },
 	[NEED_PORT] = { "port", "host-port", "network.hostPorts" },
-};
-
-static const struct {
-	const char *text;
-	unsigned int use;
-} ranges[] = {
-#define RANGE(range, use, what) { range, use },
-#define WRAPPED(range, byte, mask)
-#include "policy/address-ranges.def"
-#undef RANGE
-#undef WRAPPED
-};
-
-/* Sockets of the user's own daemons that act for whoever connects */
-static const char *const acting[] = {
-	"docker.sock", "podman.sock", "containerd.sock", "bus", "S.gpg-agent",
-	"S.gpg-agent.extra", "S.gpg-agent.ssh", "keyring", "ssh", "private",
-	"wayland-0", "X0", "X1", "pipewire-0", "native",
 };
 
 const char *need_kind_name(enum need_kind kind)
@@ -77,108 +58,19 @@ void needs_done(struct needs *needs)
 	strings_done(&needs->refused);
 }
 
-/* The rule that hides @path, or with @below something in that directory; or NULL */
-static const struct path_rule *find_secret(const struct policy *policy, const char *path,
-					   bool below)
-{
-	const struct path_rules *rules = &policy->paths[PATH_DENY_READ];
-
-	for (size_t i = 0; i < rules->len; i++) {
-		const struct path_rule *rule = &rules->v[i];
-
-		if (rule->path && (below ? path_is_below(path, rule->path) :
-				   !rule->glob && path_is_within(rule->path, path)))
-			return rule;
-	}
-	return NULL;
-}
-
-/* A shell finds programs there by their bare names */
-static bool is_on_path(const char *dir)
-{
-	const char *path = getenv("PATH");
-	bool found = false;
-	char *word;
-
-	while (!found && (word = path_next_dir(&path))) {
-		found = *word == '/' && path_is_within(word, dir);
-		free(word);
-	}
-	return found;
-}
-
-static const char *never_path(const struct needs *needs, const char *path)
-{
-	const char *home = needs->policy->home;
-	auto_free char *homes = home ? path_parent(home) : NULL;
-	const struct protected_row *row = protected_match(needs->policy, path);
-	const struct path_rule *secret = find_secret(needs->policy, path, false);
-
-	if (row)
-		return row->reason;
-	if (secret)
-		return secret->origin.reason ? secret->origin.reason : "hidden by a rule";
-	if (find_secret(needs->policy, path, true))
-		return "keys or passwords are in that directory as well";
-	if (is_on_path(path))
-		return "programs that a shell finds by name";
-	if (!home)
-		return NULL;
-	if (path_is_within(path, home))
-		return "the whole home";
-	/* Root's own is not beside the others */
-	return !path_is_within(home, path) &&
-	       (path_is_below("/home", path) ||
-		(strcmp(homes, "/") && path_is_below(homes, path))) ?
-	       "the home of another user" : NULL;
-}
-
-static const char *never_socket(const char *path)
-{
-	const char *agent = getenv("SSH_AUTH_SOCK");
-	struct stat st;
-
-	if (stat(path, &st) < 0 || st.st_uid == 0)
-		return "a socket of root's: what listens there acts as root";
-	for (size_t i = 0; i < ARRAY_SIZE(acting); i++) {
-		if (!strcmp(path_base(path), acting[i]))
-			return "what listens there acts for you";
-	}
-	return agent && !strcmp(agent, path) ? "an agent that signs with your keys" : NULL;
-}
-
-static const char *never_host(const char *text)
-{
-	static const char why[] = "hands out credentials of the machine";
-	struct host host;
-	struct host_range range;
-
-	if (host_parse_authority(text, strlen(text), 443, &host) < 0)
-		return "not a host";
-	if (host.kind == HOST_NAME)
-		return !strcmp(host.name, "metadata") ||
-		       !strcmp(host.name, "metadata.google.internal") ? why : NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
-		if ((ranges[i].use & RANGE_METADATA) &&
-		    host_range_parse(ranges[i].text, strlen(ranges[i].text), &range) == 0 &&
-		    host_range_has(&range, &host))
-			return why;
-	}
-	return NULL;
-}
-
 /* Why no line may allow @value; or NULL */
 static const char *find_never(const struct needs *needs, enum need_kind kind,
 			      const char *value)
 {
 	switch (kind) {
 	case NEED_HOST:
-		return never_host(value);
+		return never_list_host(value);
 	case NEED_SOCKET:
-		return never_socket(value);
+		return never_list_socket(value);
 	case NEED_READ:
 	case NEED_WRITE:
-		return *value == '/' ? never_path(needs, value) : "not a path";
+		return *value == '/' ? never_list_path(needs->policy, value) :
+				       "not a path";
 	default:
 		return NULL;
 	}

@@ -81,6 +81,7 @@ TEST(what_a_person_has_to_weigh_is_never_one)
 		{ VIOLATION_FS_WRITE, "filesystem.allowWrite += \"/home/ann/.ssh\"" },
 		{ VIOLATION_FS_WRITE, "filesystem.allowWrite += \"/home/ann/.ssh/authorized_keys\"" },
 		{ VIOLATION_FS_WRITE, "filesystem.allowWrite += \"/home/ann/.bashrc\"" },
+		{ VIOLATION_FS_WRITE, "filesystem.allowWrite += \"/home/ann/a/.git/hooks\"" },
 		{ VIOLATION_FS_WRITE, "filesystem.allowWrite += \"/home/ann\"" },
 		{ VIOLATION_FS_WRITE, "filesystem.allowWrite += \"/home\"" },
 		{ VIOLATION_FS_WRITE, "filesystem.allowWrite += \"/\"" },

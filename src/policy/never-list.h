@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/never-list.h - what only a person who writes a rule by hand allows
+ *
+ * `cloche learn` proposes no rule about these, and --ask does not ask about them.
+ * Each function returns the reason, or NULL.
+ */
+
+#ifndef POLICY_NEVER_LIST_H
+#define POLICY_NEVER_LIST_H
+
+struct policy;
+
+/* @path, absolute: a secret, a name that programs obey, a directory with such in it, a
+ * directory of programs, the whole home, another user's home. For reading and writing.
+ */
+const char *never_list_path(const struct policy *policy, const char *path);
+
+/* The Unix socket @path: of root's, or of a daemon that acts for whoever connects */
+const char *never_list_socket(const char *path);
+
+/* @text, a host with or without a port: it hands out credentials of the machine */
+const char *never_list_host(const char *text);
+
+#endif /* POLICY_NEVER_LIST_H */
