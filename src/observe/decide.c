@@ -611,6 +611,16 @@ static char *grant_for(const char *home, const struct notification *q,
 	return mem_strdup(p->path);
 }
 
+char *decide_grant(const struct observer_config *config, const struct notification *q,
+		   const struct decision *g)
+{
+	const char *why;
+
+	return g->path && g->verdict.answer == OBSERVER_OUTSIDE && !g->verdict.final &&
+	       (g->kind == VIOLATION_FS_WRITE || g->kind == VIOLATION_FS_RENAME) ?
+	       grant_for(config->home, q, g->path, &why) : NULL;
+}
+
 static void suggest(struct violation *v, const char *home,
 		    const struct notification *q, const struct decision *g)
 {

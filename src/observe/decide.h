@@ -53,6 +53,12 @@ struct decision decide_call(const struct observer_config *config,
 void decide_report(const struct observer_config *config, const struct notification *q,
 		   const struct name *name, const struct decision *g);
 
+/* The path of the rule that would let the call in @q succeed, which @g refuses because no
+ * rule mentions it; NULL if there is none. The caller frees.
+ */
+char *decide_grant(const struct observer_config *config, const struct notification *q,
+		   const struct decision *g);
+
 /* Send @g, unless it is DECISION_PENDING: 0, also if the call does not wait any more,
  * or a negative errno
  */

@@ -100,6 +100,9 @@ struct observer_network {
  *		observer does not see
  * @reads:	Reads are notified as well; @files: and only those of single
  *		files that are hidden are refused, not what is in hidden directories
+ * @ask:	No rule mentions @grant, and the call of @pid, which would write to
+ *		@target in it, is to be refused: true if a person is asked, so that the
+ *		call waits for observer_resume(); may be NULL
  * @on_make:	Called with @arg before a call that can make a name goes on; may
  *		be NULL
  * @home:	The user's home, links followed, which is never suggested as a
@@ -117,6 +120,7 @@ struct observer_config {
 	bool no_mounts, nested, reads, files, sockets_by_path;
 	const struct observer_socket *sockets;
 	size_t nsockets;
+	bool (*ask)(void *arg, const char *grant, const char *target, pid_t pid);
 	void (*on_make)(void *arg);
 	void *arg;
 	const char *home;

@@ -57,6 +57,7 @@ enum {
  * @locks, @nlocks: Locks of git's settings that were made for the command: open, so that
  *		their inode numbers are not used again
  * @private, @nprivate: What was written in the private home, in words
+ * @once:	Writable for the current call, by a person's answer; or NULL
  */
 struct observer_rules {
 	const struct view *view, *initial;
@@ -67,6 +68,7 @@ struct observer_rules {
 	struct buf file, key, noted, private;
 	unsigned int nnoted, nprivate, nlocks;
 	int locks[OBSERVE_LOCKS_MAX];
+	const char *once;
 };
 
 struct observer_rules *observer_rules_new(const struct view *view, const struct plan *plan,
@@ -478,6 +480,16 @@ void observer_rules_made(struct observer_rules *o, const char *path, int fd)
 	*slot = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
+void observer_rules_allow_once(struct observer_rules *o, const char *path)
+{
+	o->once = path;
+}
+
+static bool is_allowed_once(const struct observer_rules *o, const char *path)
+{
+	return o->once && !strcmp(o->once, path);
+}
+
 /* A lock of git's settings; or in a root that an edit granted after the sandbox was
  * built, or that did not exist then; or that edits took back and granted again, while its mount has
  * stayed read-only; or, in the landlock tier, in a directory where Landlock cannot
@@ -486,11 +498,14 @@ void observer_rules_made(struct observer_rules *o, const char *path, int fd)
 bool observer_rules_needs_emulation(const struct observer_rules *o,
 				    const char *path, bool read_only)
 {
+	if (is_allowed_once(o, path))
+		return true;
 	if (view_is_unmade(o->initial, path) || is_lock(o, path))
 		return may_write(o, path);
 	if (o->plan->tier != TIER_FULL)
-		return may_write(o, path) && may_write_above(o, path) &&
-		       !landlock_grants_cover(o->plan, path);
+		return may_write(o, path) && !landlock_grants_cover(o->plan, path) &&
+		       (may_write_above(o, path) ||
+			!view_verdict(o->initial, VIEW_WRITE, path).allowed);
 	return o->view != o->initial && may_write(o, path) &&
 	       ((read_only && !o->plan->ephemeral) ||
 		!view_verdict(o->initial, VIEW_WRITE, path).allowed);
@@ -521,6 +536,10 @@ void observer_rules_verdict(struct observer_rules *o, enum observer_op op,
 	struct verdict v = view_verdict(o->view, op == OBSERVER_READ ?
 					VIEW_READ : VIEW_WRITE, path);
 
+	/* Where no rule says anything; protected names are looked for below */
+	if (op == OBSERVER_WRITE && !v.allowed && !v.rule && !v.final &&
+	    is_allowed_once(o, path))
+		v.allowed = true;
 	/* What we make is made on the host, whatever was promised */
 	if (op == OBSERVER_WRITE && v.allowed && o->plan->ephemeral &&
 	    observer_rules_needs_emulation(o, path, false))

@@ -67,6 +67,11 @@ bool observer_rules_is_fast(const struct observer_rules *rules, const char *path
 bool observer_rules_needs_emulation(const struct observer_rules *rules,
 				    const char *path, bool read_only);
 
+/* Allow writing to @path, which no rule mentions, until this is called with NULL. The
+ * string stays the caller's.
+ */
+void observer_rules_allow_once(struct observer_rules *rules, const char *path);
+
 /* @from is to replace @to, which is refused: true if that was done in another way after
  * all (git's settings)
  */

@@ -46,9 +46,20 @@
 enum { ANCESTORS_MAX = 1000 };
 
 /**
+ * struct waiting_call - A call that a person was asked about
+ * @grant, @target: As for @ask of struct observer_config
+ */
+struct waiting_call {
+	struct seccomp_notif notif;
+	char *grant, *target;
+};
+
+/**
  * struct observer - All of it
  * @config:	Of @fast
  * @reason:	Of the refusal being reported
+ * @waiting:	Calls that a person was asked about, the oldest first
+ * @asks:	The call being answered may be one of them
  */
 struct observer {
 	struct fast_path *fast;
@@ -59,6 +70,8 @@ struct observer {
 	struct resolved_path paths[2];
 	struct observer_stats stats;
 	char reason[256];
+	struct { struct waiting_call *v; size_t len, cap; } waiting;
+	bool asks;
 };
 
 struct observer *observer_new(const struct observer_config *config)
@@ -78,6 +91,12 @@ struct observer *observer_new(const struct observer_config *config)
 	return o;
 }
 
+static void free_waiting(struct waiting_call *w)
+{
+	free(w->grant);
+	free(w->target);
+}
+
 void observer_free(struct observer *o)
 {
 	if (!o)
@@ -85,6 +104,9 @@ void observer_free(struct observer *o)
 	(void)fast_path_free(o->fast);
 	tracees_done(&o->tracees);
 	addresses_done(&o->addresses);
+	for (size_t i = 0; i < o->waiting.len; i++)
+		free_waiting(&o->waiting.v[i]);
+	free(o->waiting.v);
 	free(o);
 }
 
@@ -488,6 +510,26 @@ static int decide_row(struct observer *o, struct notification *q, struct decisio
 	return 0;
 }
 
+/* Put the question to a person instead of refusing: true if the call waits */
+static bool ask(struct observer *o, const struct notification *q, const struct decision *g)
+{
+	auto_free char *grant = NULL;
+	pid_t pid;
+
+	if (!o->asks || !g->report || !q->tracee ||
+	    o->waiting.len == OBSERVER_WAITING_MAX)
+		return false;
+	grant = decide_grant(o->config, q, g);
+	pid = tracee_process(q->tracee, NULL);
+	if (!grant || !notification_waits(q, o->config->listener) ||
+	    !o->config->ask(o->config->arg, grant, g->path->path, pid))
+		return false;
+	*vec_push(&o->waiting) = (struct waiting_call){
+		*q->notif, take_ptr(grant), mem_strdup(g->path->path),
+	};
+	return true;
+}
+
 static int answer(struct observer *o, const struct seccomp_notif *notif)
 {
 	struct notification q = {
@@ -507,10 +549,13 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		else
 			d = refuse_unseen(o, q.reads);
 	}
-	if (q.call->what < CALL_CONNECT)
+	if (r >= 0 && ask(o, &q, &d))
+		d.answer = DECISION_PENDING;
+	else if (q.call->what < CALL_CONNECT)
 		note_git(o, &q, &d);
 	/* If the tracee is gone, its number may have been another process' by then */
-	if (d.report && q.tracee && notification_waits(&q, o->config->listener))
+	if (d.report && d.answer != DECISION_PENDING && q.tracee &&
+	    notification_waits(&q, o->config->listener))
 		report(o, &q, &d);
 	git_lock_reported(&o->fast->git, (pid_t)notif->pid);
 	resolved_path_done(&o->paths[0]);
@@ -535,5 +580,44 @@ int observer_dispatch(struct observer *o, uint32_t events)
 	if (r <= 0)
 		return r;
 	o->stats.asked++;
+	o->asks = o->config->ask != NULL;
 	return answer(o, &notif);
+}
+
+/* The caller's memory and the links may be others by now, so everything is read and
+ * decided again; only the path that the question named is allowed once
+ */
+static void resume(struct observer *o, const struct waiting_call *w,
+		   enum observer_consent consent)
+{
+	struct seccomp_notif_resp resp = { .id = w->notif.id, .error = -EINTR };
+
+	if (consent == CONSENT_INTERRUPTED) {
+		(void)sys_notif_send(o->config->listener, &resp);
+		return;
+	}
+	o->asks = o->config->ask && consent != CONSENT_REFUSED;
+	if (consent == CONSENT_ONCE)
+		observer_rules_allow_once(o->config->rules, w->target);
+	(void)answer(o, &w->notif);
+	observer_rules_allow_once(o->config->rules, NULL);
+}
+
+void observer_resume(struct observer *o, const char *grant, enum observer_consent consent)
+{
+	struct waiting_call *calls = o->waiting.v;
+	const size_t n = o->waiting.len;
+
+	memset(&o->waiting, 0, sizeof(o->waiting));
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(calls[i].grant, grant) != 0) {
+			*vec_push(&o->waiting) = calls[i];
+			continue;
+		}
+		resume(o, &calls[i], consent);
+		if (consent == CONSENT_ONCE)
+			consent = CONSENT_RULES;	/* The others ask again */
+		free_waiting(&calls[i]);
+	}
+	free(calls);
 }

@@ -17,6 +17,16 @@
 
 struct observer;
 
+enum { OBSERVER_WAITING_MAX = 64 };	/* Calls that wait for a person's answer */
+
+/* What a person said about a path that no rule mentions */
+enum observer_consent {
+	CONSENT_REFUSED,
+	CONSENT_INTERRUPTED,	/* No answer: the calls fail with EINTR */
+	CONSENT_ONCE,	/* For the call that waits longest */
+	CONSENT_RULES,	/* The rules allow it by now */
+};
+
 /**
  * struct observer_stats - Notifications so far
  * @passed:	Calls that can make a name and were let through
@@ -47,6 +57,12 @@ int observer_dispatch(struct observer *observer, uint32_t events);
 
 /* Swap the rules (a live edit) */
 void observer_set_rules(struct observer *observer, struct observer_rules *rules);
+
+/* Decide again about the calls that wait for an answer about @grant (@ask of struct
+ * observer_config)
+ */
+void observer_resume(struct observer *observer, const char *grant,
+		     enum observer_consent consent);
 
 struct observer_stats observer_stats(const struct observer *observer);
 

@@ -221,6 +221,9 @@ static int apply_options(void *arg, struct policy *policy, struct err *err)
 	immutable_files_add(policy);
 	if (options_has(options, OPTION_SHARE_TMP))
 		tmpdir_share(policy, option_origin(policy, "--share-tmp"));
+	for (size_t i = 0; i < options->granted.len; i++)
+		policy_add_literal(policy, PATH_ALLOW_WRITE, options->granted.v[i],
+				   RULE_USER, option_origin(policy, "--ask"));
 	return r < 0 ? r : add_options(options, policy, err);
 }
 

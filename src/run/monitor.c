@@ -444,6 +444,13 @@ void monitor_masks(struct monitor *w, const int *fds, size_t nfds)
 	}
 }
 
+static bool on_ask(void *arg, const char *grant, const char *target, pid_t pid)
+{
+	const struct monitor *w = arg;
+
+	return w->run->prompt && prompt_ask_path(w->run->prompt, grant, target, pid);
+}
+
 int monitor_observe(struct monitor *w, int listener, struct err *err)
 {
 	struct observer_config config = {
@@ -455,6 +462,9 @@ int monitor_observe(struct monitor *w, int listener, struct err *err)
 		.no_mounts = w->run->decision.plan->tier != TIER_FULL,
 		.nested = w->run->decision.plan->nested_userns, .mask_fds = w->mask_fds,
 		.sockets_by_path = w->run->decision.plan->sockets_by_path,
+		/* What the observer would write itself is not staged */
+		.ask = w->run->prompt && !w->run->decision.plan->ephemeral ?
+		       on_ask : NULL,
 		.on_make = arm, .arg = w,
 		.home = w->run->decision.view->home,
 	};
@@ -484,6 +494,12 @@ static bool is_first_nested(void)
 				 O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	return fd >= 0 || errno != EEXIST;
+}
+
+void monitor_resume(struct monitor *w, const char *grant, enum observer_consent consent)
+{
+	if (w->observer)
+		observer_resume(w->observer, grant, consent);
 }
 
 void monitor_blind(struct monitor *w)

@@ -102,6 +102,7 @@ void options_done(struct options *options)
 	for (size_t i = 0; i < options->len; i++)
 		free(options->v[i].value);
 	free(options->v);
+	strings_done(&options->granted);
 	*options = (struct options){ 0 };
 }
 

@@ -123,7 +123,8 @@ static int take_ready(struct run *run, const struct sandbox_message *m,
 	print_missing(run->output, m->value);
 	gate = (m->value & SANDBOX_HAS_NETWORK) ||
 	       (run->decision.proxies && (run->listener >= 0 || run->announced));
-	if (gate || (run->listener >= 0 && own && plan->net != NET_HOST))
+	r = prompt_new(run, gate);
+	if (r == 0 && (gate || (run->listener >= 0 && own && plan->net != NET_HOST)))
 		r = start_network(run, gate);
 	if (r < 0)
 		return r;
@@ -270,6 +271,8 @@ static int on_signal(void *arg, uint32_t events)
 			loop_stop(run->loop, LOOP_OVER);
 		return 0;
 	}
+	if (info.ssi_signo == SIGINT)
+		prompt_interrupt(run->prompt);
 	if (!job_concerns(&run->job, &info))
 		return 0;
 	/* The command may run already, and that message be on the way */
@@ -428,6 +431,8 @@ void run_release(struct run *run)
 	free(run->hosts);
 	run->hosts = NULL;
 	run_network_free(run->network);
+	prompt_free(run->prompt);
+	run->prompt = NULL;
 	/* Nothing has run: the next run has nothing to clean up */
 	if ((run->failed || run->waits) && run->monitor)
 		monitor_drop(run->monitor);

@@ -97,7 +97,6 @@ struct run_network {
 	struct run *run;
 	struct policy *policy;
 	struct gate_client *gate;
-	struct host_prompt *asker;
 	int jail[2];
 	struct port_list fixed, unserved, published;
 	struct { struct destination *v; size_t len, cap; } captured;
@@ -218,7 +217,7 @@ static void on_ask(void *arg, uint32_t id, const struct host *host, pid_t pid)
 {
 	struct run_network *n = arg;
 
-	host_prompt_ask(n->asker, id, host, pid);
+	prompt_ask(n->run->prompt, id, host, pid);
 }
 
 static bool has_helper(struct run_network *n)
@@ -325,9 +324,7 @@ int run_network_start(struct run *run, struct listener_set *listeners)
 		return 0;
 	n->policy = policy_ref(run->decision.policy);
 	remember_ports(n, listeners);
-	if ((r = host_prompt_new(run, &n->asker)) < 0)
-		return r;
-	config.ask = host_prompt_can_ask(n->asker) ? on_ask : NULL;
+	config.ask = prompt_can_ask(run->prompt) ? on_ask : NULL;
 	r = gate_client_new(run->loop, &config, listeners, &n->gate, run->err);
 	return r < 0 ? r : publish(n, run->decision.plan, run->err);
 }
@@ -346,8 +343,6 @@ void run_network_finish(struct run_network *n)
 	gate_client_free(n->gate);
 	n->gate = NULL;
 	proc_end(&n->helper, true);
-	host_prompt_free(n->asker);
-	n->asker = NULL;
 }
 
 void run_network_explain(const struct run_network *n)
@@ -482,7 +477,7 @@ static const char *is_refused(const struct run_network *n,
 			ntohs(a->sin6_port), &host);
 	if (!a->sin6_port || fake_ip_covers(&host))
 		return NULL;
-	verdict = host_decide(n->policy, &host, host_prompt_can_ask(n->asker));
+	verdict = host_decide(n->policy, &host, prompt_can_ask(n->run->prompt));
 	return verdict.decision == HOST_DENIED ? verdict.reason : NULL;
 }
 

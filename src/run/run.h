@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "ephemeral/ephemeral.h"
 #include "gate/ask.h"
+#include "observe/observer.h"
 #include "policy/policy.h"
 #include "run/decision.h"
 #include "run/job.h"
@@ -23,7 +24,7 @@ struct command_stdio;
 struct err;
 struct footer;
 struct host;
-struct host_prompt;
+struct prompt;
 struct limits;
 struct listener_set;
 struct monitor;
@@ -62,6 +63,7 @@ struct run_serve {
  * @unsandboxed: Why the command runs without a sandbox, or NULL
  * @recovered:	What earlier runs planted that were killed, until it is reported
  * @stdio:	The command's standard descriptors
+ * @prompt:	The questions of --ask, until the command has ended
  * @tmp:	The private /tmp
  * @changes:	The store of --ephemeral
  * @jail:	The egress jail of --net jail; @jail_end is ready when pasta ends
@@ -99,6 +101,7 @@ struct run {
 	struct limits *limits;
 	struct monitor *monitor;
 	struct run_network *network;
+	struct prompt *prompt;
 	struct job job;
 	struct tmpdir tmp;
 	struct ephemeral changes;
@@ -222,6 +225,10 @@ void monitor_part(struct monitor *monitor, struct run_record *end,
 /* The policy that counts now: the first, or that of the last edit */
 const struct policy *monitor_policy(const struct monitor *monitor);
 
+/* The answer to a question about the path @grant (observe/observer.h) */
+void monitor_resume(struct monitor *monitor, const char *grant,
+		    enum observer_consent consent);
+
 /* There is no observer. Without one the footer would be empty, so print that now. */
 void monitor_blind(struct monitor *monitor);
 
@@ -268,18 +275,26 @@ int run_network_reload(struct run_network *network, struct policy *policy,
 void run_network_answer(const struct run *run, uint32_t id, bool allow,
 			enum ask_scope scope);
 
-/* host-prompt.c - ask about hosts that no rule mentions
+/* prompt.c - ask about hosts and paths that no rule mentions
  *
  * --ask puts a question to the terminal, or as a JSON line on --control-fd; the same
  * descriptor also takes new lists of hosts. The answer comes by run_network_answer(),
- * maybe from within.
+ * maybe from within, or by monitor_resume(), never from within.
  */
-int host_prompt_new(struct run *run, struct host_prompt **ret);
-void host_prompt_free(struct host_prompt *prompt);
+/* Set run->prompt. @gate: there are hosts to ask about. 0, or a negative errno with a
+ * message.
+ */
+int prompt_new(struct run *run, bool gate);
+void prompt_free(struct prompt *prompt);
 /* True if there is a terminal, a descriptor or a library to ask */
-bool host_prompt_can_ask(const struct host_prompt *prompt);
+bool prompt_can_ask(const struct prompt *prompt);
 /* Ask about @host for the process @pid, 0 if unknown */
-void host_prompt_ask(struct host_prompt *prompt, uint32_t id,
+void prompt_ask(struct prompt *prompt, uint32_t id,
 		     const struct host *host, pid_t pid);
+/* See @ask of struct observer_config */
+bool prompt_ask_path(struct prompt *prompt, const char *path,
+			  const char *target, pid_t pid);
+/* Ctrl-C: a process whose call waits cannot handle the signal, so its calls end */
+void prompt_interrupt(struct prompt *prompt);
 
 #endif /* RUN_RUN_H */

@@ -27,6 +27,16 @@ def tunnel(target):
 '''
 
 
+WRITE = '''
+import ctypes, os, threading
+def write(path, text="x"):
+    try:
+        with open(path, "w") as f: f.write(text)
+        print("wrote", ascii(path), flush=True)
+    except OSError as e: print("refused", ascii(path), e.errno, flush=True)
+'''
+
+
 class Server:
     """Takes connections on the host's loopback"""
 
@@ -50,6 +60,18 @@ def asked(term, host):
     found = term.expect("cloche: allow " + re.escape(host) +
                         r" for ([^\r\n]*?)( \(pid \d+\))?\?\r\n" + re.escape(LINE))
     return found.group(1)
+
+
+def writing(code, options=(), program="/usr/bin/python3", env=None):
+    return Terminal([CLOCHE, "run", "--ask", *options, "--", program, "-c", WRITE + code],
+                    env=env)
+
+
+def asked_to_write(term, path, target=None):
+    """Wait for the question about @path, of which @target is to be written"""
+    now = f" (now {target})" if target else ""
+    term.expect(re.escape(f"cloche: allow writing {path}{now} for ") +
+                r"[^\r\n]*?( \(pid \d+\))?\?\r\n" + re.escape(LINE))
 
 
 def twice(server):
@@ -134,12 +156,195 @@ def ctrl_c_ends_the_command_and_the_question(t):
 @test(timeout=600)
 def no_answer_is_a_refusal_and_says_so(t):
     server = Server()
-    with asking(f'print(tunnel(b"{server.target}"), flush=True)') as term:
-        asked(term, server.target)
-        asked(term, server.target)	# Shown again meanwhile
-        term.expect(re.escape(server.target + ": no answer in time, so it is refused"))
+    path = t.home + "/kept"
+    # One question is behind the other; the time of both begins at once
+    with asking(WRITE + f'''
+thread = threading.Thread(target=write, args=("{path}",)); thread.start()
+print(tunnel(b"{server.target}"), flush=True); thread.join()''') as term:
+        term.expect("1 more wait")	# Shown again meanwhile
+        term.expect("no answer in time, so it is refused")
+        term.expect("no answer in time, so it is refused")
         equal(term.wait(SECONDS), 0)
-        contains(term.text, "403")
+        for words in (server.target + ": no answer in time", "403",
+                      f"writing {path}: no answer in time", f"refused '{path}' 30"):
+            contains(term.text, words)
+
+
+@test
+def each_answer_about_a_path_means_what_it_says(t):
+    data = t.home + "/work/data"
+    for tier in ("full", "landlock"):
+        for answer, want, questions in (("y", "wrote", 1), ("o", "wrote", 2),
+                                        ("n", "refused", 1)):
+            os.makedirs(data)
+            with writing(f'for x in "ab": write("{data}/" + x)',
+                         ("--tier", tier)) as term:
+                for name in "ab"[:questions]:
+                    asked_to_write(term, data, f"{data}/{name}")
+                    term.send(answer + "\n")
+                equal(term.wait(SECONDS), 0)
+                equal(term.text.count(want), 2 + (want == "refused"), tier, answer, term.text)
+                equal(term.text.count("cloche: allow "), questions, tier, answer, term.text)
+            equal(sorted(os.listdir(data)), ["a", "b"] if want == "wrote" else [])
+            shutil.rmtree(data)
+    check(not t.exists(t.home + "/.config/cloche"), "it was stored")
+
+
+@test
+def a_path_is_remembered_for_always(t):
+    path = t.home + "/notes.txt"
+    for tier in ("full", "landlock"):
+        with writing(f'write("{path}")', ("--tier", tier)) as term:
+            asked_to_write(term, path)
+            term.send("always\n")
+            equal(term.wait(SECONDS), 0)
+            contains(term.text, "/.config/cloche/policy.json: filesystem.allowWrite += " +
+                     path)
+            contains(term.text, "wrote")
+        equal(t.read(path), "x")
+        t.inside("/usr/bin/python3", "-c", WRITE + f'write("{path}", "again")').ok()
+        equal(t.read(path), "again", tier)
+        os.unlink(path)
+        shutil.rmtree(t.home + "/.config/cloche")
+
+
+@test
+def what_the_mounts_refuse_is_done_for_each_kind_of_call(t):
+    data = t.home + "/work/data"
+    os.makedirs(data + "/old")
+    t.write(data + "/file", "abc")
+    with writing(f'''
+os.chdir("{data}")
+os.mkdir("new"); os.rmdir("old"); os.rename("file", "moved"); os.truncate("moved", 1)
+os.chmod("moved", 0o600); os.symlink("moved", "link"); os.link("moved", "second")
+print("done", flush=True)
+''') as term:
+        asked_to_write(term, data + "/new")
+        term.send("y\n")
+        asked_to_write(term, data, data + "/old")
+        term.send("y\n")
+        equal(term.wait(SECONDS), 0)
+        contains(term.text, "done")
+    equal(sorted(os.listdir(data)), ["link", "moved", "new", "second"])
+    equal(t.read(data + "/moved"), "a")
+
+
+@test
+def some_paths_are_never_asked_about(t):
+    home, data = t.home, t.home + "/work/data"
+    for name in (".ssh", ".local/bin", ".config/gh", "work/data", "repo",
+                 "quest*"):
+        os.makedirs(f"{home}/{name}", exist_ok=True)
+    subprocess.run(["git", "init", "-q", home + "/repo"], check=True)
+    never = [home + "/.bashrc", home + "/.ssh/authorized_keys", home + "/.ssh/config",
+             home + "/.config/autostart", home + "/.local/bin/ls", home + "/.config/gh/hosts.yml",
+             home + "/.gitconfig", home + "/quest*/a",
+             home + "/repo/.git/hooks/pre-commit", home + "/.config/cloche/policy.json",
+             "/proc/sys/kernel/hostname", "/home/other/x", "/usr/local/bin/ls"]
+    with writing(f'''
+for path in {never!r}: write(path)
+write("{data}/a")
+for name in (".bashrc", ".git", ".envrc", "b"): write("{data}/" + name)
+''', env=dict(os.environ, PATH=f"{home}/.local/bin:{os.environ['PATH']}")) as term:
+        # The one question, and what it does not open either
+        asked_to_write(term, data, data + "/a")
+        term.send("y\n")
+        equal(term.wait(SECONDS), 0)
+        equal(term.text.count("cloche: allow "), 1, term.text)
+        for name in ("a", "b"):
+            contains(term.text, f"wrote '{data}/{name}'")
+        for path in (*never, data + "/.bashrc", data + "/.envrc"):
+            contains(term.text, f"refused '{path}'")
+    check(not t.exists(home + "/.bashrc") and not t.exists(data + "/.bashrc"))
+
+
+@test
+def calls_about_one_path_share_a_question(t):
+    data = t.home + "/work/data"
+    os.makedirs(data)
+    with writing(f'''
+threads = [threading.Thread(target=write, args=("{data}/" + x,)) for x in "abc"]
+for x in threads: x.start()
+for x in threads: x.join()
+''') as term:
+        term.expect(re.escape(f"cloche: allow writing {data} (now "))
+        term.send("y\n")
+        equal(term.wait(SECONDS), 0)
+        equal(term.text.count("cloche: allow "), 1, term.text)
+    equal(sorted(os.listdir(data)), ["a", "b", "c"])
+
+
+@test
+def once_is_for_the_path_that_was_shown(t):
+    data, other = t.home + "/work/data", t.home + "/work/else"
+    os.makedirs(data)
+    os.makedirs(other)
+    os.mkfifo(t.dir + "/go")
+    # The text of the path changes while the call waits for the answer
+    with writing(f'''
+libc = ctypes.CDLL(None, use_errno=True)
+name = ctypes.create_string_buffer(b"{data}/a")
+thread = threading.Thread(target=lambda: libc.creat(name, 0o600)); thread.start()
+open("go").read()
+name.value = b"{other}/a"
+print("changed", flush=True)
+thread.join()
+''') as term:
+        asked_to_write(term, data, data + "/a")
+        with open(t.dir + "/go", "w"):
+            pass
+        term.expect("changed")
+        term.send("o\n")
+        asked_to_write(term, other, other + "/a")
+        term.send("n\n")
+        equal(term.wait(SECONDS), 0)
+    equal(os.listdir(data) + os.listdir(other), [])
+
+
+@test
+def ctrl_c_ends_a_call_that_waits(t):
+    data = t.home + "/work/data"
+    os.makedirs(data)
+    with writing(f'write("{data}/a")') as term:
+        asked_to_write(term, data, data + "/a")
+        term.send("\x03")
+        term.expect("KeyboardInterrupt")
+        equal(term.wait(SECONDS), -2)
+        lacks(term.text, "cloche: refused")
+    equal(os.listdir(data), [])
+
+
+@test
+def without_a_person_nothing_is_asked(t):
+    data = t.home + "/work/data"
+    os.makedirs(data)
+    line = shlex.join([CLOCHE, "run", "--ask", "--", "/usr/bin/python3", "-c",
+                       WRITE + f'write("{data}/a")'])
+    for script in (line + " < /dev/null", "CLAUDECODE=1 " + line):
+        with Terminal(["sh", "-c", script]) as term:
+            equal(term.wait(SECONDS), 0)
+            contains(term.text, "refused")
+            lacks(term.text, "cloche: allow ")
+    # What would be written is not staged, so nothing is asked there either
+    with writing(f'write("{data}/a")', ("--ephemeral",)) as term:
+        equal(term.wait(SECONDS), 0)
+        lacks(term.text, "cloche: allow ")
+    equal(os.listdir(data), [])
+
+
+@test
+def names_of_paths_cannot_move_the_cursor(t):
+    data = t.home + "/work/data"
+    os.makedirs(data)
+    name = "\033[2J\033[1;1H\r\ncloche: allow nothing?\u202e"
+    with writing(f'write("{data}/" + {name!r})') as term:
+        term.expect(re.escape(f"cloche: allow writing {data} (now {data}/"))
+        term.expect(re.escape(LINE))
+        term.send("n\n")
+        equal(term.wait(SECONDS), 0)
+        lacks(re.sub("\r\033\\[K|\033\\[[0-9]*m", "", term.text), "\033")
+        lacks(term.text, "\u202e")
+        lacks(term.text, "\ncloche: allow nothing")
 
 
 @test

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run/host-prompt.c - ask about hosts that no rule mentions
+ * run/prompt.c - ask about hosts and paths that no rule mentions
  *
  * One question is on the terminal at a time; others wait behind it. The question is
  * a line of its own, and the answer is typed on the next one: a command that draws a
  * spinner erases the line with the cursor in it. A command that redraws more than that
  * may erase the question, which is shown again after REMIND_MS. The gate gives up on a
  * question after a minute by itself; the question is withdrawn shortly before, so that
- * an answer always counts.
+ * an answer always counts. Paths are asked about on a terminal only: the call waits
+ * (observe/observer.h), and what a yes allows is done by the observer, for the mounts and
+ * the Landlock rules of the sandbox stay as they are.
  */
 
 #include <errno.h>
@@ -36,7 +38,10 @@
 #include "base/text.h"
 #include "gate/gate-wire.h"
 #include "plan/plan.h"
+#include "observe/observer.h"
+#include "policy/glob.h"
 #include "policy/host.h"
+#include "policy/never-list.h"
 #include "policy/policy.h"
 #include "policy/srt-settings.h"
 #include "run/host-channel.h"
@@ -50,6 +55,8 @@ enum {
 	LINE_MAX_BYTES = 1 << 20,	/* Of one line on --control-fd */
 	QUEUE_MAX = 64,			/* Questions that wait for the terminal */
 	PROGRAM_MAX = 32,		/* Bytes shown of a program's name */
+	PATH_SHOWN_MAX = 1024,		/* Longer paths are refused without a question */
+	REFUSED_MAX = 256,		/* Paths that are not asked about again */
 	ANSWER_MS = 55 * 1000,		/* Less than the gate's own minute */
 	REMIND_MS = 10 * 1000,		/* When the question is shown again */
 };
@@ -115,35 +122,44 @@ static int read_policy(const json_t *net, const struct policy *from,
 	return r;
 }
 
+/**
+ * struct question - One about the host of the gate's question @id; or
+ * @path:	about this path, the queue's; or NULL
+ * @target:	What the command would write in it now
+ */
 struct question {
 	uint32_t id;
 	struct host host;
+	char *path, *target;
 	pid_t pid;
 	int64_t until_ms;	/* When it is withdrawn, once it was shown twice */
 	bool reminded;
 };
 
 /**
- * struct host_prompt - The terminal, the control descriptor, or the library
+ * struct prompt - The terminal, the control descriptor, or the library
  * @channel:	The library that started us, or NULL
  * @tty:	-1 unless questions go there
  * @control:	-1 unless --control-fd
  * @connected:	It is a connection of our own
+ * @answering:	An answer is being passed on: nothing is shown meanwhile
  * @line:	What came on it so far; @skips if that is too much
  * @queue:	Questions for the terminal; the first one is shown
+ * @refused:	Paths that the user said no to
  * @timer:	Shows it again, and withdraws it
  */
-struct host_prompt {
+struct prompt {
 	struct run *run;
-	bool asks, connected, skips;
+	bool asks, connected, skips, answering;
 	struct host_channel *channel;
 	struct loop_source tty, control, timer;
 	struct buf line;
 	struct { struct question *v; size_t len, cap; } queue;
+	struct strings refused;
 };
 
 /* The program that @pid runs, or the one that was started if that is unknown */
-static char *program_of(const struct host_prompt *a, pid_t pid)
+static char *program_of(const struct prompt *a, pid_t pid)
 {
 	const char *command = a->run->decision.plan->argv[0];
 	char *exe = pid ? fs_link("/proc/%d/exe", (int)pid) : NULL;
@@ -152,14 +168,14 @@ static char *program_of(const struct host_prompt *a, pid_t pid)
 }
 
 /* Left to the question at the front, in milliseconds; 0 if it is too late */
-static int64_t time_left(const struct host_prompt *a)
+static int64_t time_left(const struct prompt *a)
 {
 	const int64_t left = a->queue.v[0].until_ms - now_ms(CLOCK_MONOTONIC);
 
 	return left > 0 ? left : 0;
 }
 
-static void set_timer(struct host_prompt *a)
+static void set_timer(struct prompt *a)
 {
 	const int64_t left = a->queue.len ? time_left(a) : 0;
 
@@ -170,15 +186,30 @@ static void set_timer(struct host_prompt *a)
 				     false);
 }
 
-static void write_tty(const struct host_prompt *a, const struct buf *text)
+static void write_tty(const struct prompt *a, const struct buf *text)
 {
 	(void)fs_write_now(a->tty.fd, text->p, text->len);
+}
+
+static void add_subject(const struct question *q, struct buf *out)
+{
+	if (!q->path) {
+		host_format(&q->host, 0, out);
+		return;
+	}
+	buf_adds(out, "writing ");
+	text_escape(out, q->path);
+	if (strcmp(q->path, q->target) != 0) {
+		buf_adds(out, " (now ");
+		text_escape(out, q->target);
+		buf_adds(out, ")");
+	}
 }
 
 /* The cursor may be anywhere in a line of the command's: a carriage return and an
  * erased line are what its spinner does as well
  */
-static void show_first(struct host_prompt *a)
+static void show_first(struct prompt *a)
 {
 	const struct question *q = a->queue.v;
 	auto_free char *program = program_of(a, q->pid);
@@ -186,7 +217,7 @@ static void show_first(struct host_prompt *a)
 
 	text_escape(&name, path_base(program));
 	buf_adds(&text, "\r\033[Kcloche: allow ");
-	host_format(&q->host, 0, &text);
+	add_subject(q, &text);
 	buf_addf(&text, " for %.*s", PROGRAM_MAX, buf_str(&name));
 	if (q->pid)
 		buf_addf(&text, " (pid %d)", (int)q->pid);
@@ -198,42 +229,88 @@ static void show_first(struct host_prompt *a)
 	set_timer(a);
 }
 
-static void show_new(struct host_prompt *a)
+static void show_new(struct prompt *a)
 {
 	/* What was typed before was no answer to this */
 	(void)tcflush(a->tty.fd, TCIFLUSH);
 	show_first(a);
 }
 
-static void say_about(const struct host_prompt *a, const struct host *host,
+static void say_about(const struct prompt *a, const struct question *q,
 		      const char *what)
 {
 	auto_buf struct buf text = { 0 };
 
 	buf_adds(&text, "\r\033[Kcloche: ");
-	host_format(host, 0, &text);
+	add_subject(q, &text);
 	buf_addf(&text, ": %s\n", what);
 	write_tty(a, &text);
 }
 
 /* "always": into the user's own settings */
-static void remember(const struct host_prompt *a, const struct host *host)
+static void remember(const struct prompt *a, const struct question *q)
 {
+	const char *key = q->path ? "filesystem.allowWrite" : "network.allowedDomains";
+	auto_free char *list = mem_printf("sandbox.%s", key);
 	auto_buf struct buf text = { 0 };
 	auto_free char *file = NULL;
 	struct err err = { 0 };
 
-	host_format(host, host->port == 80 ? 80 : 443, &text);
-	if (settings_edit_list(a->run->decision.policy->cwd, SCOPE_USER, true,
-			       "sandbox.network.allowedDomains", buf_str(&text),
-			       &file, &err) < 0)
+	if (q->path)
+		buf_adds(&text, q->path);
+	else
+		host_format(&q->host, q->host.port == 80 ? 80 : 443, &text);
+	if (settings_edit_list(a->run->decision.policy->cwd, SCOPE_USER, true, list,
+			       buf_str(&text), &file, &err) < 0)
 		output_say(a->run->output, "not remembered: %s", err.msg);
 	else if (a->tty.fd >= 0)
-		output_say(a->run->output, "%s: network.allowedDomains += %s",
-			   file, buf_str(&text));
+		output_say(a->run->output, "%s: %s += %s", file, key, buf_str(&text));
 }
 
-static void forget(struct host_prompt *a, size_t i)
+/* As an edit of the settings would */
+static enum observer_consent allow_path(const struct prompt *a, const char *path)
+{
+	struct strings *granted = &a->run->options->granted;
+	struct err err = { 0 };
+
+	*vec_push(granted) = mem_strdup(path);
+	if (monitor_reload(a->run->monitor, &err) < 0) {
+		free(granted->v[--granted->len]);
+		output_say(a->run->output, "refused: %s", err.msg);
+		return CONSENT_REFUSED;
+	}
+	return CONSENT_RULES;
+}
+
+static void free_question(struct question *q)
+{
+	free(q->path);
+	free(q->target);
+}
+
+/* Pass the answer on: a letter of letter_of(), or 0 if no answer came */
+static void conclude(struct prompt *a, struct question *q, char letter)
+{
+	enum observer_consent consent = CONSENT_REFUSED;
+
+	if (letter == 'a')
+		remember(a, q);
+	if (!q->path) {
+		run_network_answer(a->run, q->id, letter && letter != 'n',
+				   letter && letter != 'o' ? ASK_SESSION : ASK_ONCE);
+		return;
+	}
+	if (letter == 'n' && a->refused.len < REFUSED_MAX)
+		*vec_push(&a->refused) = mem_strdup(q->path);
+	else if (letter == 'o')
+		consent = CONSENT_ONCE;
+	else if (letter == 'y' || letter == 'a')
+		consent = allow_path(a, q->path);
+	monitor_resume(a->run->monitor, q->path, consent);
+	free_question(q);
+}
+
+static void forget(struct prompt *a, size_t i)
 {
 	a->queue.len--;
 	memmove(a->queue.v + i, a->queue.v + i + 1,
@@ -241,7 +318,7 @@ static void forget(struct host_prompt *a, size_t i)
 }
 
 /* The next question, or nothing more to wait for */
-static void show_next(struct host_prompt *a)
+static void show_next(struct prompt *a)
 {
 	if (a->queue.len) {
 		show_new(a);
@@ -251,21 +328,21 @@ static void show_next(struct host_prompt *a)
 	(void)loop_change(a->run->loop, &a->tty, 0);
 }
 
-static void answer_first(struct host_prompt *a, char letter)
+static void answer_first(struct prompt *a, char letter)
 {
-	const struct question q = a->queue.v[0];
+	struct question q = a->queue.v[0];
 
+	/* Calls that go on may ask again: behind the others */
 	forget(a, 0);
-	if (letter == 'a')
-		remember(a, &q.host);
-	run_network_answer(a->run, q.id, letter != 'n',
-			   letter == 'o' ? ASK_ONCE : ASK_SESSION);
+	a->answering = true;
+	conclude(a, &q, letter);
+	a->answering = false;
 	show_next(a);
 }
 
 static int on_question_timer(void *arg, uint32_t events)
 {
-	struct host_prompt *a = arg;
+	struct prompt *a = arg;
 	uint64_t n;
 
 	(void)events;
@@ -277,19 +354,38 @@ static int on_question_timer(void *arg, uint32_t events)
 		show_first(a);
 		return 0;
 	}
-	say_about(a, &a->queue.v[0].host, "no answer in time, so it is refused");
-	run_network_answer(a->run, a->queue.v[0].id, false, ASK_ONCE);
-	forget(a, 0);
-	show_next(a);
+	say_about(a, &a->queue.v[0], "no answer in time, so it is refused");
+	answer_first(a, 0);
 	return 0;
 }
 
 /* No answer can come any more */
-static void refuse_all(struct host_prompt *a)
+static void refuse_all(struct prompt *a)
 {
-	for (size_t i = 0; i < a->queue.len; i++)
-		run_network_answer(a->run, a->queue.v[i].id, false, ASK_ONCE);
-	a->queue.len = 0;
+	while (a->queue.len) {
+		struct question q = a->queue.v[0];
+
+		forget(a, 0);
+		conclude(a, &q, 0);
+	}
+}
+
+void prompt_interrupt(struct prompt *a)
+{
+	bool shown = false;
+
+	for (size_t i = a ? a->queue.len : 0; i-- > 0;) {
+		struct question q = a->queue.v[i];
+
+		if (!q.path)
+			continue;
+		forget(a, i);
+		shown |= !i;
+		monitor_resume(a->run->monitor, q.path, CONSENT_INTERRUPTED);
+		free_question(&q);
+	}
+	if (shown)
+		show_next(a);
 }
 
 /* The letter of what was typed, a word or its beginning; 0 if it is anything
@@ -317,7 +413,7 @@ static char letter_of(const char *text, size_t n)
 /* What is typed while nothing is asked was not meant for us */
 static int on_tty(void *arg, uint32_t events)
 {
-	struct host_prompt *a = arg;
+	struct prompt *a = arg;
 	char text[64], letter;
 	ssize_t n;
 
@@ -341,7 +437,7 @@ static int on_tty(void *arg, uint32_t events)
 }
 
 /* {"id":1,"allow":true,"scope":"session"}: only a true true is a yes */
-static int take_answer(struct host_prompt *a, const json_t *answer,
+static int take_answer(struct prompt *a, const json_t *answer,
 		       struct err *err)
 {
 	const json_t *id = json_object_get(answer, "id");
@@ -357,7 +453,7 @@ static int take_answer(struct host_prompt *a, const json_t *answer,
 	while (i < a->queue.len && a->queue.v[i].id != json_integer_value(id))
 		i++;
 	if (i < a->queue.len && json_is_true(allow) && always)
-		remember(a, &a->queue.v[i].host);
+		remember(a, &a->queue.v[i]);
 	if (i < a->queue.len)
 		forget(a, i);
 	run_network_answer(a->run, (uint32_t)json_integer_value(id),
@@ -365,7 +461,7 @@ static int take_answer(struct host_prompt *a, const json_t *answer,
 	return 0;
 }
 
-static void tell_bad(const struct host_prompt *a, const char *why)
+static void tell_bad(const struct prompt *a, const char *why)
 {
 	output_say(a->run->output, "Invalid config on control fd %d: ignored, previous config still in force (%s)",
 		  a->control.fd, why);
@@ -374,7 +470,7 @@ static void tell_bad(const struct host_prompt *a, const char *why)
 /* {"answer":{...}}, or a policy, of which the lists of hosts count: in the shape of srt
  * ("network":{"allowedDomains":[...]}) or of Claude Code, with "sandbox" above
  */
-static int take_object(struct host_prompt *a, json_t *root, struct err *err)
+static int take_object(struct prompt *a, json_t *root, struct err *err)
 {
 	const struct policy *from = a->run->decision.policy;
 	const json_t *answer = json_object_get(root, "answer");
@@ -393,7 +489,7 @@ static int take_object(struct host_prompt *a, json_t *root, struct err *err)
 	return r < 0 ? r : run_network_reload(a->run->network, policy, err);
 }
 
-static void take_line(struct host_prompt *a, const char *line, size_t n)
+static void take_line(struct prompt *a, const char *line, size_t n)
 {
 	struct err err = { 0 };
 	json_t *root = json_parse(line, n, "control", &err);
@@ -404,7 +500,7 @@ static void take_line(struct host_prompt *a, const char *line, size_t n)
 }
 
 /* More of the present line; one that is too long is dropped to its end */
-static void add_to_line(struct host_prompt *a, const char *text, size_t n)
+static void add_to_line(struct prompt *a, const char *text, size_t n)
 {
 	if (!a->skips && a->line.len + n > LINE_MAX_BYTES) {
 		tell_bad(a, "a line of more than 1 MiB");
@@ -414,7 +510,7 @@ static void add_to_line(struct host_prompt *a, const char *text, size_t n)
 		buf_add(&a->line, text, n);
 }
 
-static void end_line(struct host_prompt *a)
+static void end_line(struct prompt *a)
 {
 	const size_t n = a->line.len;
 
@@ -425,7 +521,7 @@ static void end_line(struct host_prompt *a)
 }
 
 /* The descriptor is the caller's, the connection ours */
-static void release_control(struct host_prompt *a)
+static void release_control(struct prompt *a)
 {
 	if (a->connected)
 		close_fd(&a->control.fd);
@@ -434,7 +530,7 @@ static void release_control(struct host_prompt *a)
 
 static int on_control(void *arg, uint32_t events)
 {
-	struct host_prompt *a = arg;
+	struct prompt *a = arg;
 	char text[4096];
 	const ssize_t n = read(a->control.fd, text, sizeof(text));
 	const char *p = text, *end;
@@ -458,7 +554,7 @@ static int on_control(void *arg, uint32_t events)
 }
 
 /* For a program that cannot hand us a descriptor: a shell is in between */
-static int connect_control(struct host_prompt *a, const char *path, struct err *err)
+static int connect_control(struct prompt *a, const char *path, struct err *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -477,7 +573,7 @@ static int connect_control(struct host_prompt *a, const char *path, struct err *
 }
 
 /* What the command can write, or could have put there, gives no answers */
-static int check_control(const struct host_prompt *a, const char *path,
+static int check_control(const struct prompt *a, const char *path,
 			 struct err *err)
 {
 	auto_free char *root = path ?
@@ -487,7 +583,7 @@ static int check_control(const struct host_prompt *a, const char *path,
 			   path) : 0;
 }
 
-static int find_control(struct host_prompt *a, const char *text, struct err *err)
+static int find_control(struct prompt *a, const char *text, struct err *err)
 {
 	auto_free char *path = NULL;
 	int fd, r;
@@ -511,7 +607,7 @@ static int find_control(struct host_prompt *a, const char *text, struct err *err
 	return 0;
 }
 
-static int open_control(struct host_prompt *a, const char *text, struct err *err)
+static int open_control(struct prompt *a, const char *text, struct err *err)
 {
 	int r = find_control(a, text, err);
 
@@ -524,19 +620,23 @@ static int open_control(struct host_prompt *a, const char *text, struct err *err
 	return 0;
 }
 
-/* Without a terminal there is no prompt: unknown hosts are refused, as always */
-static void open_tty(struct host_prompt *a)
+/* Without a person at a terminal there is no prompt: what no rule mentions is refused, as
+ * always
+ */
+static void open_tty(struct prompt *a)
 {
+	if (!isatty(STDIN_FILENO) || getenv("CLAUDECODE"))
+		return;
 	a->tty.fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY |
 			 O_NONBLOCK);
 	if (a->tty.fd >= 0 && loop_add(a->run->loop, &a->tty, 0) < 0)
 		close_fd(&a->tty.fd);
 }
 
-int host_prompt_new(struct run *run, struct host_prompt **ret)
+int prompt_new(struct run *run, bool gate)
 {
-	const char *control = options_get(run->options, OPTION_CONTROL_FD);
-	struct host_prompt *a = mem_zalloc(sizeof(*a));
+	const char *control = gate ? options_get(run->options, OPTION_CONTROL_FD) : NULL;
+	struct prompt *a = mem_zalloc(sizeof(*a));
 	int r = 0;
 
 	a->run = run;
@@ -554,11 +654,11 @@ int host_prompt_new(struct run *run, struct host_prompt **ret)
 		free(a);
 		return r;
 	}
-	*ret = a;
+	run->prompt = a;
 	return 0;
 }
 
-void host_prompt_free(struct host_prompt *a)
+void prompt_free(struct prompt *a)
 {
 	if (!a)
 		return;
@@ -572,16 +672,19 @@ void host_prompt_free(struct host_prompt *a)
 	close_fd(&a->timer.fd);
 	close_fd(&a->tty.fd);
 	buf_done(&a->line);
+	for (size_t i = 0; i < a->queue.len; i++)
+		free_question(&a->queue.v[i]);
 	free(a->queue.v);
+	strings_done(&a->refused);
 	free(a);
 }
 
-bool host_prompt_can_ask(const struct host_prompt *a)
+bool prompt_can_ask(const struct prompt *a)
 {
 	return a->asks && (a->channel || a->tty.fd >= 0 || a->control.fd >= 0);
 }
 
-static int ask_control(struct host_prompt *a, uint32_t id, const struct host *host,
+static int ask_control(struct prompt *a, uint32_t id, const struct host *host,
 		       const char *program)
 {
 	json_t *root = json_pack("{s:{s:i, s:s, s:i, s:o}}", "ask",
@@ -594,11 +697,30 @@ static int ask_control(struct host_prompt *a, uint32_t id, const struct host *ho
 	return line ? fs_tell(a->control.fd, line, strlen(line)) : -EINVAL;
 }
 
-void host_prompt_ask(struct host_prompt *a, uint32_t id, const struct host *host,
+/* Show the question, or put it behind the others: 0; or -EBUSY, and @q is the caller's */
+static int enqueue(struct prompt *a, struct question *q)
+{
+	if (a->tty.fd < 0 || a->queue.len == QUEUE_MAX)
+		return -EBUSY;
+	if (tcgetpgrp(a->tty.fd) != getpgrp()) {
+		/* We could write there, but not read */
+		say_about(a, q, "refused: --ask cannot ask while another job has the terminal");
+		return -EBUSY;
+	}
+	q->until_ms = now_ms(CLOCK_MONOTONIC) + ANSWER_MS;
+	*vec_push(&a->queue) = *q;
+	if (a->queue.len > 1 || a->answering)
+		return 0;
+	(void)loop_change(a->run->loop, &a->tty, EPOLLIN);
+	show_new(a);
+	return 0;
+}
+
+void prompt_ask(struct prompt *a, uint32_t id, const struct host *host,
 		     pid_t pid)
 {
+	struct question q = { .id = id, .host = *host, .pid = pid };
 	const bool control = a->control.fd >= 0;
-	const bool tty = !control && !a->channel;
 	auto_free char *program = program_of(a, pid);
 	int r = 0;
 
@@ -606,25 +728,43 @@ void host_prompt_ask(struct host_prompt *a, uint32_t id, const struct host *host
 		r = ask_control(a, id, host, program);
 	else if (a->channel)
 		r = host_channel_ask(a->channel, id, host, program);
-	else if (a->tty.fd < 0 || a->queue.len == QUEUE_MAX)
-		r = -EBUSY;
-	else if (tcgetpgrp(a->tty.fd) != getpgrp()) {
-		/* We could write there, but not read */
-		say_about(a, host, "refused: --ask cannot ask while another job has the terminal");
-		r = -EBUSY;
-	}
+	else
+		r = enqueue(a, &q);
 	if (r < 0)
 		run_network_answer(a->run, id, false, ASK_ONCE);
-	if (r < 0 || (!control && !tty))
+	if (r < 0 || !control)
 		return;
-	/* Of --control-fd the host of an "always"; it may never be answered */
+	/* The host of an "always"; it may never be answered */
 	if (a->queue.len == QUEUE_MAX)
 		forget(a, 0);
-	*vec_push(&a->queue) = (struct question){
-		id, *host, pid, now_ms(CLOCK_MONOTONIC) + ANSWER_MS, false,
+	*vec_push(&a->queue) = q;
+}
+
+/* A pattern would allow more than it says */
+static bool may_ask(const struct prompt *a, const struct question *q)
+{
+	const struct policy *policy = a->run->decision.policy;
+
+	for (size_t i = 0; i < a->refused.len; i++) {
+		if (!strcmp(a->refused.v[i], q->path))
+			return false;
+	}
+	return strlen(q->target) <= PATH_SHOWN_MAX && !glob_is_pattern(q->path) &&
+	       !never_list_path(policy, q->path) && !never_list_path(policy, q->target);
+}
+
+bool prompt_ask_path(struct prompt *a, const char *path, const char *target,
+			  pid_t pid)
+{
+	struct question q = {
+		.path = mem_strdup(path), .target = mem_strdup(target), .pid = pid,
 	};
-	if (!tty || a->queue.len > 1)
-		return;
-	(void)loop_change(a->run->loop, &a->tty, EPOLLIN);
-	show_new(a);
+	bool is_asked = false;
+
+	for (size_t i = 0; i < a->queue.len && !is_asked; i++)
+		is_asked = a->queue.v[i].path && !strcmp(a->queue.v[i].path, path);
+	if (!is_asked && may_ask(a, &q) && enqueue(a, &q) == 0)
+		return true;
+	free_question(&q);
+	return is_asked;
 }
