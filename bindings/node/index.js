@@ -132,8 +132,9 @@ class Sandbox extends EventEmitter {
 
 /**
  * A living sandbox: a server that one command leaves in the background answers the next.
- * It ends by stop(), with this process, or when idle (cloche-session(1)). Refusals are in
- * getViolations(), not events; hosts are not asked about.
+ * It ends by stop(), with this process, or when idle (cloche-session(1)). Refusals of a
+ * command are events and in its result; those of what it left in the background are in
+ * getViolations(). Hosts are not asked about.
  */
 class Session extends Sandbox {
   #name;

@@ -105,7 +105,8 @@ int monitor_new(struct run *run)
 		.ignores = &d->policy->lists[LIST_IGNORES],
 		.stream = w->stream, .store_dir = w->state,
 		.nested = d->plan->machine.nested,
-		.take = channel ? host_channel_violation : NULL,
+		.take = run->serve ? run->serve->refused :
+			channel ? host_channel_violation : NULL,
 		.assign = run->serve ? run->serve->assign : NULL,
 		.arg = run->serve ? run->serve->arg : (void *)channel,
 	});

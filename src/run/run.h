@@ -39,12 +39,13 @@ struct violation_sink;
 /**
  * struct run_serve - The commands of a session, in a run that starts none itself
  * @take:	Gets init's messages about them. Descriptors are taken over.
- * @assign:	See struct report_config
+ * @assign, @refused: As assign and take of struct report_config
  */
 struct run_serve {
 	void (*take)(void *arg, const struct sandbox_message *m, int *fds,
 		     size_t nfds);
 	void (*assign)(void *arg, struct violation *v);
+	int (*refused)(void *arg, const struct violation *v);
 	void *arg;
 };
 

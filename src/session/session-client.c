@@ -32,6 +32,7 @@
 #include "policy/policy.h"
 #include "report/command-text.h"
 #include "report/report.h"
+#include "report/violation.h"
 #include "run/command-stdio.h"
 #include "run/exec-error.h"
 #include "run/host-channel.h"
@@ -166,6 +167,7 @@ static int send_join(struct joined *j, int fd)
 	struct session_request q = {
 		.version = SESSION_WIRE_VERSION, .verb = SESSION_JOIN,
 		.file_size = size->value, .limited = size->set,
+		.violations = run->output->channel,
 	};
 	struct sandbox_request request = { 0 };
 	auto_close int text = -1;
@@ -265,6 +267,16 @@ static void take_exited(const struct joined *j, const struct session_packet *p)
 	loop_stop(run->loop, 0);
 }
 
+static void take_violation(const struct joined *j, const struct session_packet *p)
+{
+	struct host_channel *channel = j->run->output->channel;
+	struct violation v = { 0 };
+
+	if (channel && violation_from_json(p->text, strlen(p->text), &v, NULL) == 0)
+		(void)host_channel_violation(channel, &v);
+	violation_done(&v);
+}
+
 static int on_message(void *arg, uint32_t events)
 {
 	struct joined *j = arg;
@@ -299,6 +311,9 @@ static int on_message(void *arg, uint32_t events)
 		break;
 	case SESSION_SAY:
 		output_say(j->run->output, "%s", p.text);
+		break;
+	case SESSION_VIOLATION:
+		take_violation(j, &p);
 		break;
 	case SESSION_ANSWER:
 		break;

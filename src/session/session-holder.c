@@ -40,6 +40,7 @@
 #include "policy/policy.h"
 #include "report/report.h"
 #include "report/run-record.h"
+#include "report/violation.h"
 #include "run/options.h"
 #include "run/output.h"
 #include "run/resource-limits.h"
@@ -630,6 +631,23 @@ static void assign(void *arg, struct violation *v)
 	}
 }
 
+/* A command's refusals go to its client, if that passes them on to a program */
+static int send_violation(void *arg, const struct violation *v)
+{
+	const struct holder *h = arg;
+	const struct client *c;
+	auto_buf struct buf json = { 0 };
+
+	TAILQ_FOREACH(c, &h->clients, link) {
+		if (!c->request.violations || strcmp(c->run, v->run) != 0)
+			continue;
+		violation_to_json(v, &json);
+		return send_reply(c, &(struct session_reply){
+			.event = SESSION_VIOLATION }, buf_str(&json), NULL) ? 0 : -EIO;
+	}
+	return 0;
+}
+
 /* The client that starts us reads how that went: the code, and a message */
 static void tell_ready(struct holder *h, int code)
 {
@@ -719,7 +737,7 @@ static void become_holder(const struct run *client, const char *name, int ready)
 	if (idle)
 		(void)text_to_duration_ms(idle, &h.idle_ms);
 	TAILQ_INIT(&h.clients);
-	h.serve = (struct run_serve){ take_init_message, assign, &h };
+	h.serve = (struct run_serve){ take_init_message, assign, send_violation, &h };
 	h.output = (struct output){ .say = say, .print = print_nothing, .arg = &h };
 	h.run = (struct run){
 		.options = client->options, .argv = client->argv, .err = &h.err,

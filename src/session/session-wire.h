@@ -41,6 +41,7 @@ enum session_verb {
  *		has the command line for records and, as session_policy() has it, the policy.
  * @file_size:	Its limit, if @limited
  * @mode, @verbose, @quiet: Its footer
+ * @violations:	The client wants its refusals, too
  */
 struct session_request {
 	uint32_t version;
@@ -48,7 +49,7 @@ struct session_request {
 	int value;
 	struct sandbox_join join;
 	uint64_t file_size;
-	bool limited, verbose, quiet;
+	bool limited, verbose, quiet, violations;
 	enum footer_mode mode;
 };
 
@@ -59,6 +60,7 @@ enum session_event {
 	SESSION_STOPPED,	/* By signal @value */
 	SESSION_EXITED,		/* @value is the wait status; the text is the footer */
 	SESSION_SAY,		/* One line for the user */
+	SESSION_VIOLATION,	/* The text is a violation record, as JSON */
 	SESSION_ANSWER,		/* The text is JSON, or empty */
 };
 

@@ -64,6 +64,13 @@ test('commands of a session share a sandbox', async () => {
     // The control: a run of its own
     r = await new Sandbox(null, { write: dir }).run(look, { cwd: dir });
     assert.notStrictEqual(r.status, 0);
+    // A refusal is its own command's
+    const seen = [], other = fresh();
+    session.on('violation', (v, run) => seen.push([v.kind, v.target, run.constructor.name]));
+    r = await session.run(`echo hi >${other}/file`, { cwd: dir });
+    assert.deepStrictEqual(seen, [['fs-write', `${other}/file`, 'Run']]);
+    assert.strictEqual(r.violations.length, 1);
+    assert.strictEqual((await session.run(look, { cwd: dir })).violations.length, 0);
     await assert.rejects(new Sandbox().session('node-test').run('true', { cwd: dir }),
       /another policy/);
   } finally {

@@ -58,6 +58,14 @@ class Runs(unittest.TestCase):
             self.assertEqual(box.run(look, cwd=place).stdout, "x\n")
             # The control: a run of its own
             self.assertNotEqual(Sandbox(write=place).run(look, cwd=place).status, 0)
+            # A refusal is its own command's, and is reported by the sandbox's function
+            seen, other = [], fresh()
+            box.on_violation = seen.append
+            r = box.run(f"echo hi >{other}/file", cwd=place)
+            self.assertEqual([(v["kind"], v["target"]) for v in seen],
+                             [("fs-write", f"{other}/file")])
+            self.assertEqual(r.violations, seen)
+            self.assertEqual(box.run(look, cwd=place).violations, [])
             with self.assertRaisesRegex(ClocheError, "another policy"):
                 Sandbox().session("python-test").run("true", cwd=place)
         self.assertNotEqual(box.run(look, cwd=place).status, 0)	# Another one by now

@@ -174,13 +174,14 @@ class Session(Sandbox):
     """A living sandbox: a server that one command leaves in the background answers the
     next. It ends by stop(), with this process, or when idle (cloche-session(1)).
 
-    Refusals are in get_violations(), not in a Result; hosts are not asked about.
+    Refusals of what a command left in the background are in get_violations(). Hosts are
+    not asked about.
     """
 
     def __init__(self, box, name):
         self.name = name
         super().__init__(box._policy, program=box._program, on_message=box.on_message,
-                         session=name, session_owner=os.getpid())
+                         on_violation=box.on_violation, session=name, session_owner=os.getpid())
         self._options = box._options + self._options
 
     def stop(self):
