@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/attack/session.py - a command of a session against its holder and later commands"""
 
+import json
 import os
 import socket
 import sys
@@ -151,6 +152,171 @@ def an_exit_status_is_not_for_others_to_choose(t):
             pid = p.stdout.readline().decode().strip()
             t.inside("sh", "-c", f"kill -USR1 {pid}", options=OPTIONS).ok()
             equal(p.wait(RUN_SECONDS), 128 + 10)
+    finally:
+        stop(t)
+
+
+# Left behind by the first command: waits for a later one, takes what it can of it
+SPY = """
+import ctypes, fcntl, json, os, signal, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+
+def attempt(function):
+    try:
+        return repr(function())
+    except OSError as error:
+        return error.strerror
+
+def victim():
+    while True:
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ") as file:
+                    environ = file.read()
+                if "VICTIM=1" in environ and os.path.exists("ready") and os.getpgid(int(pid)) == int(pid):
+                    return int(pid), environ
+            except OSError:
+                pass
+
+def seize():
+    if libc.ptrace(0x4206, pid, None, None) < 0:	# PTRACE_SEIZE
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return 0
+
+open("waits", "w").close()
+pid, environ = victim()
+links = [os.readlink(f"/proc/{pid}/fd/{i}") for i in range(3)]
+fds = sorted(os.listdir(f"/proc/{pid}/fd"))
+found = {"environ": environ, "links": links, "fds": fds,
+         "input": attempt(lambda: os.read(os.open(f"/proc/{pid}/fd/0",
+                                                  os.O_RDONLY | os.O_NONBLOCK), 100)),
+         "write": attempt(lambda: os.open(f"/proc/{pid}/fd/0", os.O_WRONLY | os.O_TRUNC)),
+         "ptrace": attempt(seize),
+         "take": attempt(lambda: libc.syscall(438, os.pidfd_open(pid), 0, 0))}
+for name in ("/dev/tty", "/dev/pts/0", sys.argv[1]):
+    found[name] = attempt(lambda: os.open(name, os.O_RDWR | os.O_NOCTTY))
+with open("found.new", "w") as file:
+    json.dump(found, file)
+os.rename("found.new", "found")
+os.kill(pid, signal.SIGUSR1)
+"""
+
+
+def spied(t, victim):
+    """What a process that is left in the background finds out of a later command"""
+    t.write("spy.py", SPY)
+    t.shell(f"python3 spy.py {t.home}/.ssh/key </dev/null >/dev/null 2>&1 &", OPTIONS).ok()
+    wait_until(lambda: t.exists("waits"), "the spy")
+    victim()
+    return json.loads(t.read("found"))
+
+
+VICTIM_ENV = {"VICTIM": "1", "SSH_AUTH_SOCK": "/run/agent",
+              "GITHUB_TOKEN": "ghp_0123456789012345678901234567"}
+
+
+@test
+def a_later_command_is_open_to_an_earlier_ones_processes_as_documented(t):
+    """cloche-session(1), ONE TRUST DOMAIN: environment, memory, descriptors, signals; and
+    nothing that the later command itself has not got
+    """
+    t.write(t.home + "/.ssh/key", "of the host\n")
+
+    def victim():
+        with open(t.home + "/.ssh/key") as file:
+            r = t.inside("python3", "-c", "import os, signal; os.mkdir('ready'); "
+                         "signal.pause()", options=OPTIONS, env=VICTIM_ENV, stdin_file=file,
+                         timeout=60)
+        equal(r.code, 128 + 10)		# The spy's signal, seen as that
+    try:
+        found = spied(t, victim)
+        contains(found["environ"], "VICTIM=1")
+        contains(found["input"], "of the host")		# It was given to the session
+        equal(found["ptrace"], "0")
+        # Its caller's secrets are not in it, and the file is not, only a copy of its text
+        lacks(found["environ"], "ghp_")
+        lacks(found["environ"], "/run/agent")
+        equal([link.split(":")[0] for link in found["links"]], ["pipe"] * 3)
+        equal(found["fds"], ["0", "1", "2"])
+        equal(t.read(t.home + "/.ssh/key"), "of the host\n")
+        check(not found[t.home + "/.ssh/key"].isdigit(), found)
+        equal(found["take"], "-1")
+    finally:
+        stop(t)
+
+
+@test
+def bound_secrets_do_not_go_into_a_session(t):
+    """Every command of it could use them: neither by an option nor by settings"""
+    contains(t.inside("true", options=[*OPTIONS, "--secret", "TOKEN@registry.example.org"])
+             .ended(125).err, "for one run")
+    t.write(f"{t.home}/.config/cloche/policy.json", json.dumps(
+        {"secrets": ["TOKEN@registry.example.org"], "network": {"tlsTerminate": {}}}))
+    contains(t.inside("true", options=OPTIONS).ended(125).err, "the settings bind secrets")
+    equal(json.loads(t.run("session", "list", "--json").ok().out)["sessions"], [])
+
+
+FIND = """
+import os, sys
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        with open(f"/proc/{pid}/environ") as file:
+            if "VICTIM=1" in file.read():
+                print("found", pid)
+    except OSError:
+        pass
+"""
+
+
+@test
+def another_session_and_a_run_of_its_own_are_out_of_reach(t):
+    """Of another name, and with the same policy"""
+    t.write("find.py", FIND)
+    server = ("import os, signal, socket; "
+              "a = socket.create_server(('127.0.0.1', 0)); "
+              "b = socket.socket(socket.AF_UNIX); b.bind('\\0web'); b.listen(); "
+              "print(a.getsockname()[1], flush=True); signal.pause()")
+    connect = ("import socket, sys; s = socket.socket(socket.AF_UNIX if sys.argv[1] == '-' "
+               "else socket.AF_INET); s.connect('\\0web' if sys.argv[1] == '-' else "
+               "('127.0.0.1', int(sys.argv[1]))); print('connected')")
+    try:
+        with t.start("run", *OPTIONS, "--", "python3", "-c", server,
+                     env={**os.environ, "VICTIM": "1"}) as p:
+            port = p.stdout.readline().decode().strip()
+            for options, reached in ((OPTIONS, True), (["--session", "other"], False),
+                                     ([], False)):
+                found = t.inside("python3", "find.py", options=options).ok().out
+                equal("found" in found, reached, options)
+                for to in (port, "-"):
+                    r = t.inside("python3", "-c", connect, to, options=options)
+                    equal("connected" in r.out, reached, options, to)
+            p.kill()
+    finally:
+        stop(t)
+        t.run("session", "stop", "other")
+
+
+@test
+def a_later_commands_terminal_is_not_reached(t):
+    from terminal import Terminal
+    t.write(t.home + "/.ssh/key", "of the host\n")
+
+    def victim():
+        with Terminal([CLOCHE, "run", *OPTIONS, "--", "python3", "-c",
+                       "import os, signal; os.mkdir('ready'); signal.pause()"],
+                      env={**os.environ, "VICTIM": "1"}, cwd=t.dir) as term:
+            name = os.readlink(f"/proc/{term.pid}/fd/0")
+            before = os.stat(name)
+            equal(term.wait(RUN_SECONDS), 128 + 10, term.text)
+            after = os.stat(name)
+            equal((after.st_mode, after.st_uid), (before.st_mode, before.st_uid))
+    try:
+        found = spied(t, victim)
+        equal([link.split(":")[0] for link in found["links"]], ["pipe"] * 3)
+        for name in ("/dev/tty", "/dev/pts/0"):
+            check(not found[name].isdigit(), name, found)
+        contains(found["environ"], "VICTIM=1")		# The control
     finally:
         stop(t)
 
