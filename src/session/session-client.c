@@ -379,6 +379,8 @@ static int prepare(struct joined *j)
 	sigset_t all;
 	int r;
 
+	if (isatty(STDIN_FILENO) && !options_has(run->options, OPTION_QUIET))
+		output_say(run->output, "note: a command in a session reads and writes your terminal through pipes; shells and full-screen programs need a run without --session");
 	(void)sigprocmask(SIG_SETMASK, NULL, &run->mask);
 	if ((r = loop_new(&run->loop, run->err)) < 0 ||
 	    (r = command_stdio_new(run->decision.plan, &policy->numbers[NUMBER_OUTPUT],

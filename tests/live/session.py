@@ -220,7 +220,13 @@ def the_terminal_is_read_and_written_but_not_handed_over(t):
             equal(term.wait(RUN_SECONDS), 0, term.text)
             contains(term.text, "typed words")
             contains(term.text, "[False, False, False]")
+            contains(term.text, "note: a command in a session reads and writes your terminal")
             equal(os.stat(name).st_mode, before)
+        with Terminal([CLOCHE, "run", "--quiet", *options, "--", "true"],
+                      env=dict(os.environ), cwd=t.dir) as term:
+            equal(term.wait(RUN_SECONDS), 0, term.text)
+            lacks(term.text, "note:")
+        lacks(t.inside("true", options=options).ok().err, "note:")
 
 
 @test
@@ -266,6 +272,18 @@ def an_edit_of_the_settings_reaches_every_command(t):
 
 
 @test
+def a_rule_that_is_added_by_its_verb_reaches_the_session(t):
+    write = f"echo x > {t.away}/file"
+    with session(t) as options:
+        check(t.shell(write, options).code != 0)
+        t.run("policy", "allow", "--scope", "user", "write", t.away).ok()
+        t.shell(write, options).ok()
+        t.run("policy", "remove", "--scope", "user", "write", t.away).ok()
+        check(t.shell(write, options).code != 0)
+        equal(list(listed(t)), ["web"])
+
+
+@test
 def time_and_file_size_are_limited_for_each_command(t):
     with session(t) as options:
         t.inside("sleep", "1000", options=[*options, "--timeout", "100ms"]).ended(124)
@@ -289,6 +307,28 @@ def processes_are_limited_for_the_session_which_can_still_be_stopped(t):
         note(f"stopped in {time.monotonic() - began:.2f} s")
         wait_until(lambda: not running(), "the end of all processes")
     equal(listed(t), {})
+
+
+@test
+def processes_are_counted_for_all_commands_together(t):
+    leave = "for i in 1 2 3 4 5 6; do sleep 1000 </dev/null >/dev/null 2>&1 & done"
+
+    def count(options):
+        """How many commands could leave their processes"""
+        left = 0
+        while left < 20 and t.shell(leave, options).code == 0:
+            left += 1
+        return left
+    with session(t) as options:
+        check(count([*options, "--pids", "30"]) < 6)
+        r = t.shell(leave, [*options, "--pids", "30"])
+        check(r.code != 0)
+        # It is the session's: another one's commands do not count
+        with session(t, "other") as more:
+            t.shell(leave, [*more, "--pids", "30"]).ok()
+        # A command with another limit would have another policy
+        contains(t.inside("true", options=[*options, "--pids", "40"]).ended(125).err,
+                 "only this command:     pids 40")
 
 
 @test
@@ -328,12 +368,14 @@ def a_session_whose_tmp_is_full_can_be_stopped(t):
 def a_session_ends_when_it_is_idle_but_not_under_a_command(t):
     with session(t) as options:
         options = [*options, "--session-idle", "1ms"]
-        with t.start("run", *options, "--", "sh", "-c", "echo ready; read line") as p:
+        with t.start("run", *options, "--", "sh", "-c",
+                     "sleep 1000 </dev/null >/dev/null 2>&1 & echo ready; read line") as p:
             equal(p.stdout.readline(), b"ready\n")
             equal(list(listed(t)), ["web"])
             p.communicate(b"\n")
             equal(p.returncode, 0)
         wait_until(lambda: not sockets(t), "the end of the session")
+        wait_until(lambda: not running(), "the end of what was in the background")
 
 
 @test
