@@ -84,11 +84,40 @@ static const struct row {
 	{ ROW_OBEYED, DIR_HOME, ".srt-settings.json", NULL, "settings of srt" },
 	{ ROW_OBEYED, DIR_CLAUDE, "settings.json", NULL, "user settings" },
 	{ ROW_OBEYED, DIR_CLAUDE, "settings.local.json", NULL, "user settings" },
-	{ ROW_FROZEN, DIR_CLAUDE, ".credentials.json", NULL, "Claude token" },
 	{ ROW_FROZEN, DIR_CLAUDE, "skills", NULL, "skills run as instructions" },
 	{ ROW_FROZEN, DIR_CLAUDE, "agents", NULL, "agents run as instructions" },
 	{ ROW_FROZEN, DIR_CLAUDE, "commands", NULL, "commands run as instructions" },
 	{ ROW_OBEYED, DIR_CLAUDE, "hooks", NULL, "hooks run outside the sandbox" },
+#define AGENT_ROW(dir, path) \
+	{ ROW_FROZEN, dir, path, NULL, "the agent obeys it at its next start" },
+	AGENT_ROW(DIR_CLAUDE, "CLAUDE.md")
+	AGENT_ROW(DIR_CLAUDE, "plugins")
+	AGENT_ROW(DIR_CLAUDE, "rules")
+	AGENT_ROW(DIR_CLAUDE, "remote-settings.json")
+	AGENT_ROW(DIR_HOME, ".codex/config.toml")
+	AGENT_ROW(DIR_HOME, ".codex/hooks.json")
+	AGENT_ROW(DIR_HOME, ".codex/environments.toml")
+	AGENT_ROW(DIR_HOME, ".codex/requirements.toml")
+	AGENT_ROW(DIR_HOME, ".codex/managed_config.toml")
+	AGENT_ROW(DIR_HOME, ".codex/AGENTS.md")
+	AGENT_ROW(DIR_HOME, ".codex/AGENTS.override.md")
+	AGENT_ROW(DIR_HOME, ".codex/rules")
+	AGENT_ROW(DIR_HOME, ".codex/prompts")
+	AGENT_ROW(DIR_HOME, ".codex/skills")
+	AGENT_ROW(DIR_HOME, ".codex/plugins")
+	AGENT_ROW(DIR_HOME, ".codex/packages")
+	AGENT_ROW(DIR_HOME, ".codex/.env")
+	AGENT_ROW(DIR_HOME, ".gemini/settings.json")
+	AGENT_ROW(DIR_HOME, ".gemini/.env")
+	AGENT_ROW(DIR_HOME, ".gemini/GEMINI.md")
+	AGENT_ROW(DIR_HOME, ".gemini/extensions")
+	AGENT_ROW(DIR_HOME, ".gemini/commands")
+	AGENT_ROW(DIR_HOME, ".gemini/policies")
+	AGENT_ROW(DIR_HOME, ".gemini/skills")
+	AGENT_ROW(DIR_HOME, ".gemini/agents")
+	AGENT_ROW(DIR_HOME, ".gemini/hooks")
+	AGENT_ROW(DIR_HOME, ".gemini/trustedFolders.json")
+#undef AGENT_ROW
 	{ ROW_FROZEN, DIR_HOME, ".claude.json", NULL,
 	  "state of Claude Code: trust decisions" },
 	{ ROW_OBEYED, DIR_PARENTS, ".claude/settings.json", NULL, "project settings" },

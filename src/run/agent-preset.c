@@ -6,9 +6,15 @@
  * settings, its login and its history. Nothing outside the sandbox reads it, so that
  * writing there changes nothing that the agent's next start outside obeys. A key
  * passes as a variable; without one, the hosts that a login needs are allowed too.
+ *
+ * `--for AGENT,shared` shows the user's own home of the agent instead. Its login, its
+ * history and its settings are those of outside, so what the next start outside obeys
+ * (settings, hooks, plugins, instructions) stays read-only there: these are rows of
+ * policy/defaults.c, which hold for every --write of such a home.
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +29,7 @@
 #include "run/exec-error.h"
 #include "run/options.h"
 
-enum { WORDS_MAX = 8 };
+enum { WORDS_MAX = 16 };
 
 /**
  * struct preset - What one agent needs
@@ -34,23 +40,34 @@ enum { WORDS_MAX = 8 };
  * @hosts:	What it talks to
  * @login:	What a login without a key needs besides
  * @file, @text: Settings that its home starts with; @keyed: instead, where there is a key
+ * @shared:	Its home below the user's; NULL: there is none to share
+ * @seen:	Read-only beside that, if it is there
+ * @state:	What it writes in @shared, made if it is not there (a name with a dot is a
+ *		file); nothing: all of it
+ * @tokens:	Its login in @shared, opened only where there is no key
  */
 static const struct preset {
 	const char *name, *home, *below;
 	const char *keys[WORDS_MAX], *env[WORDS_MAX], *hosts[WORDS_MAX],
 		*login[WORDS_MAX];
 	const char *file, *text, *keyed;
+	const char *shared, *seen, *state[WORDS_MAX], *tokens[WORDS_MAX];
 } presets[] = {
 	{ "claude", "CLAUDE_CONFIG_DIR", "",
 	  { "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN" },
 	  { "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1" },
-	  { "api.anthropic.com" }, { "platform.claude.com" }, NULL, NULL, NULL },
+	  { "api.anthropic.com" }, { "platform.claude.com" }, NULL, NULL, NULL,
+	  ".claude", ".claude.json",
+	  { "projects", "sessions", "session-env", "shell-snapshots", "file-history",
+	    "todos", "tasks", "plans", "backups", "cache", "debug", "telemetry",
+	    "statsig", "history.jsonl" }, { ".credentials.json" } },
 	/* Its own sandbox does not start inside ours; a daemon would outlive it */
 	{ "codex", "CODEX_HOME", "",
 	  { "OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN" }, { NULL },
 	  { "api.openai.com" }, { "chatgpt.com", "auth.openai.com" },
 	  "config.toml", "sandbox_mode = \"danger-full-access\"\n\n"
-	  "[features]\ndaemon_auto_start = false\n", NULL },
+	  "[features]\ndaemon_auto_start = false\n", NULL,
+	  ".codex", NULL, { NULL }, { "auth.json" } },
 	{ "gemini", "GEMINI_CLI_HOME", ".gemini",
 	  { "GEMINI_API_KEY", "GOOGLE_API_KEY" }, { NULL },
 	  { "generativelanguage.googleapis.com" },
@@ -58,14 +75,16 @@ static const struct preset {
 	    "accounts.google.com" },
 	  "settings.json", "{\"general\": {\"enableAutoUpdate\": false}}\n",
 	  "{\"general\": {\"enableAutoUpdate\": false},\n"
-	  " \"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}}}\n" },
+	  " \"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}}}\n",
+	  ".gemini", NULL, { NULL },
+	  { "oauth_creds.json", "google_accounts.json", "gemini-credentials.json" } },
 	{ "aider", NULL, NULL,
 	  { "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY",
 	    "GEMINI_API_KEY", "DEEPSEEK_API_KEY" },
 	  { "AIDER_ANALYTICS=false", "AIDER_CHECK_UPDATE=false" },
 	  { "api.openai.com", "api.anthropic.com", "openrouter.ai",
 	    "generativelanguage.googleapis.com", "api.deepseek.com" },
-	  { NULL }, NULL, NULL, NULL },
+	  { NULL }, NULL, NULL, NULL, NULL, NULL, { NULL }, { NULL } },
 };
 
 static int add_all(struct options *options, enum option_id id,
@@ -125,6 +144,72 @@ static int add_home(struct options *options, const struct preset *p, bool keyed,
 	return r < 0 ? r : options_add(options, OPTION_ENV, variable, err);
 }
 
+/* Make what the agent writes in its shared home @dir, and open it */
+static int add_state(struct options *options, const struct preset *p, const char *dir,
+		     struct err *err)
+{
+	auto_close int home = fs_open_dir_p(dir, 0700, err);
+	int r = 0;
+
+	if (home < 0)
+		return home;
+	if (!p->state[0])
+		return options_add(options, OPTION_WRITE, dir, err);
+	r = options_add(options, OPTION_READ, dir, err);
+	for (int i = 0; i < WORDS_MAX && p->state[i] && r == 0; i++) {
+		const char *name = p->state[i];
+		auto_free char *path = path_join(dir, name);
+		auto_close int fd = strchr(name, '.') ?
+			openat(home, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
+			       O_CLOEXEC, 0600) : fs_open_dir_p(path, 0700, err);
+
+		if (fd < 0)
+			return err->code ? err->code :
+			       fail_errno(err, "--for: cannot make '%s'", path);
+		r = options_add(options, OPTION_WRITE, path, err);
+	}
+	return r;
+}
+
+/* What lies in @dir and is there: to be read, and with @write also written */
+static int add_existing(struct options *options, const char *dir, const char *name,
+			bool write, struct err *err)
+{
+	auto_free char *path = path_join(dir, name);
+	int r;
+
+	if (access(path, F_OK) < 0)
+		return 0;
+	r = options_add(options, OPTION_READ, path, err);
+	return r < 0 || !write ? r : options_add(options, OPTION_WRITE, path, err);
+}
+
+/* The user's own home of the agent */
+static int add_shared(struct options *options, const struct preset *p, bool keyed,
+		      struct err *err)
+{
+	const char *moved = p->home ? getenv(p->home) : NULL;
+	auto_free char *home = fs_home();
+	auto_free char *dir = home && p->shared ? path_join(home, p->shared) : NULL;
+	int r;
+
+	if (!p->shared)
+		return fail(err, -EINVAL, "--for: %s has no home that could be shared; use --for %s",
+			    p->name, p->name);
+	if (!dir)
+		return fail(err, -ENOENT, "--for: there is no home directory; set $HOME");
+	/* The read-only rows are about the usual place */
+	if (moved && *moved)
+		return fail(err, -EINVAL, "--for %s,shared shares '%s', but $%s names another home; unset it",
+			    p->name, dir, p->home);
+	r = add_state(options, p, dir, err);
+	if (r == 0 && p->seen)
+		r = add_existing(options, home, p->seen, false, err);
+	for (int i = 0; !keyed && i < WORDS_MAX && p->tokens[i] && r == 0; i++)
+		r = add_existing(options, dir, p->tokens[i], true, err);
+	return r;
+}
+
 /* An agent from npm is more than one file: show all of that node_modules */
 static int add_program(struct options *options, const char *name, struct err *err)
 {
@@ -142,6 +227,8 @@ static int add_program(struct options *options, const char *name, struct err *er
 int options_expand(struct options *options, struct err *err)
 {
 	const char *name = options_get(options, OPTION_FOR);
+	const size_t n = name ? strcspn(name, ",") : 0;
+	const bool shared = name && !strcmp(name + n, ",shared");
 	const struct preset *p = NULL;
 	auto_buf struct buf names = { 0 };
 	int r, keys;
@@ -150,12 +237,13 @@ int options_expand(struct options *options, struct err *err)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(presets); i++) {
 		buf_addf(&names, "%s%s", i ? ", " : "", presets[i].name);
-		if (!strcmp(presets[i].name, name))
+		if ((shared || !name[n]) && strlen(presets[i].name) == n &&
+		    !strncmp(presets[i].name, name, n))
 			p = &presets[i];
 	}
 	if (!p)
-		return fail(err, -EINVAL, "--for: '%s' is not one of %s", name,
-			    buf_str(&names));
+		return fail(err, -EINVAL, "--for: '%s' is not one of %s, with ',shared' behind it for the agent's usual home",
+			    name, buf_str(&names));
 	r = options_add(options, OPTION_PROFILE, "home", err);
 	if (r == 0)
 		r = add_program(options, p->name, err);
@@ -166,7 +254,9 @@ int options_expand(struct options *options, struct err *err)
 	keys = add_keys(options, p, !p->home, err);
 	if (keys < 0)
 		return keys;
-	if (p->home)
+	if (shared)
+		r = add_shared(options, p, keys, err);
+	else if (p->home)
 		r = add_home(options, p, keys, err);
 	if (r == 0 && (p->home || !keys))
 		r = add_all(options, OPTION_ALLOW, p->hosts, err);

@@ -243,6 +243,56 @@ def a_preset_is_what_its_agent_needs_and_no_more(t):
              "claude, codex, gemini, aider")
 
 
+# What an agent writes in its usual home, and what its next start outside obeys
+SHARED = {
+    "claude": (".claude", ("projects/p/x.jsonl", "todos/x", "history.jsonl"),
+               ("settings.json", "CLAUDE.md", "plugins/x", "skills/x", "hooks/x",
+                "remote-settings.json", "new")),
+    "codex": (".codex", ("sessions/x", "state_5.sqlite", "logs_2.sqlite-wal"),
+              ("config.toml", "hooks.json", "environments.toml", "AGENTS.md", "rules/x",
+               "prompts/x", "skills/x", "plugins/x", "packages/x", ".env")),
+    "gemini": (".gemini", ("projects.json", "tmp/x/chats", "history/x"),
+               ("settings.json", ".env", "GEMINI.md", "extensions/x", "commands/x",
+                "policies/x", "skills/x", "hooks/x", "trustedFolders.json")),
+}
+TOKENS = {"claude": ".credentials.json", "codex": "auth.json",
+          "gemini": "oauth_creds.json"}
+
+
+@test
+def a_shared_home_is_written_but_for_what_the_next_start_obeys(t):
+    def writes(options, dir, names):
+        script = "".join(f"mkdir -p {os.path.dirname(f'{dir}/{n}')} 2>&-; "
+                         f"echo x 2>&- > {dir}/{n} && echo {n}\n" for n in names)
+        return t.run("run", "--quiet", *options, "-c", script + "true").ok().out.split()
+
+    for agent, (name, state, obeyed) in SHARED.items():
+        dir = f"{t.home}/{name}"
+        t.write(f"{dir}/{TOKENS[agent]}", "login")
+        options = ["--for", agent + ",shared"]
+        equal(writes(options, dir, [*state, *obeyed]), list(state), agent)
+        # The login passes where there is no key, and only there
+        for key, shown in (({}, "login"), ({k: "sk-x" for k in (
+                "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY")}, "")):
+            r = t.run("run", "--quiet", *options, "-c",
+                      f"cat {dir}/{TOKENS[agent]} 2>&-; true", env=key).ok()
+            equal(r.out, shown, agent)
+        # Whoever opens such a home by hand has the same denials
+        denied = [n for n in obeyed if n != "new"]
+        equal(writes(["--write", dir], dir, denied + ["control"]), ["control"], agent)
+
+
+@test
+def a_shared_home_is_where_the_agent_has_it(t):
+    contains(t.run("run", "--for", "codex,shared", "true",
+                   env={"CODEX_HOME": t.home + "/other"}).ended(125).err,
+             "$CODEX_HOME names another home")
+    contains(t.run("run", "--for", "aider,shared", "true").ended(125).err,
+             "no home that could be shared")
+    contains(t.run("run", "--for", "claude,none", "true").ended(125).err,
+             "claude, codex, gemini, aider")
+
+
 @test
 def the_settings_of_a_preset_that_are_there_stay(t):
     path = t.write(t.home + "/.local/state/cloche-agents/codex/config.toml", "mine\n")
