@@ -153,10 +153,7 @@ pid_t agent_process(pid_t pid)
 	return pid;
 }
 
-/* The agent's own directory. Ours is where the last command left the session, which
- * the model decides.
- */
-static char *find_project(pid_t pid, struct err *err)
+char *agent_project(pid_t pid, struct err *err)
 {
 	char path[64], real[PATH_MAX];
 	ssize_t n;
@@ -248,7 +245,6 @@ static const char *shell_of(const struct claude_line *line)
 	return access("/bin/zsh", X_OK) == 0 ? "/bin/zsh" : "/usr/bin/zsh";
 }
 
-/* Become the shell with the line, as if there were no prefix */
 static int run_outside(const struct claude_line *parsed, const char *line,
 		       struct err *err)
 {
@@ -258,9 +254,8 @@ static int run_outside(const struct claude_line *parsed, const char *line,
 	return fail_errno(err, "cannot run %s", shell);
 }
 
-/* The user's settings let this command, or all of them, run without the sandbox */
-static int is_outside(const struct claude_line *line, const char *project,
-		      const struct options *options, struct err *err)
+int agent_stays_outside(const char *command, const char *project,
+			const struct options *options, struct err *err)
 {
 	auto_policy struct policy *policy = NULL;
 	auto_free char *here = getcwd(NULL, 0);
@@ -270,14 +265,14 @@ static int is_outside(const struct claude_line *line, const char *project,
 	if (r < 0)
 		return r;
 	return mode_is_off_for_hooks(policy, &off) ||
-	       (line->command && here && !strcmp(here, project) &&
+	       (command && here && !strcmp(here, project) &&
 		policy_flag(policy, FLAG_ALLOW_UNSANDBOXED, true) &&
-		mode_excludes(policy, line->command, NULL));
+		mode_excludes(policy, command, NULL));
 }
 
-static int run_inside(const struct claude_line *parsed, const char *line,
-		      const char *project, int (*join)(struct run *run),
-		      struct options *options, struct err *err)
+int agent_run_inside(const char *shell, const char *line, const char *project,
+		     int (*join)(struct run *run), struct options *options,
+		     struct err *err)
 {
 	static struct run one;
 	static char *no_args[] = { NULL };
@@ -291,24 +286,18 @@ static int run_inside(const struct claude_line *parsed, const char *line,
 		buf_adds(&script, " || exit\n");
 	}
 	buf_adds(&script, line);
-	if ((r = open_files(parsed, options, err)) < 0 ||
-	    (r = options_add(options, OPTION_SHELL, shell_of(parsed), err)) < 0 ||
+	if ((r = options_add(options, OPTION_SHELL, shell, err)) < 0 ||
 	    (r = options_add(options, OPTION_COMMAND, buf_str(&script), err)) < 0)
 		return r;
 	one = (struct run){ .options = options, .output = &output_stderr,
 			    .argv = no_args, .err = err };
-	r = options_has(options, OPTION_SESSION) ? join(&one) : run(&one);
-	remove_empty(parsed->cwd_file);
-	return r;
+	return options_has(options, OPTION_SESSION) ? join(&one) : run(&one);
 }
 
-/* One sandbox for all commands of the agent's session. Without a name of that, each is a
- * run of its own.
- */
-static int add_session(pid_t owner, struct options *options, struct err *err)
+int agent_add_session(const char *agent, const char *id, pid_t owner,
+		      struct options *options, struct err *err)
 {
-	auto_free char *name = hook_session_name(agent_find("claude"),
-						 getenv("CLAUDE_CODE_SESSION_ID"));
+	auto_free char *name = hook_session_name(agent_find(agent), id);
 	char pid[16];
 	int r;
 
@@ -332,27 +321,32 @@ int claude_shell_run(const char *line, int (*join)(struct run *run),
 	if (tier_steps_aside() || (!parsed.is_tool && getenv("CLAUDE_PROJECT_DIR")))
 		r = run_outside(&parsed, line, err);
 	if (r == 0)
-		project = find_project(owner, err);
+		project = agent_project(owner, err);
 	if (r == 0 && !project)
 		r = err->code;
 	if (r == 0)
 		r = options_add(options, OPTION_CWD, project, err);
-	if (r == 0 && (r = is_outside(&parsed, project, options, err)) > 0)
+	if (r == 0 && (r = agent_stays_outside(parsed.command, project, options,
+					       err)) > 0)
 		r = run_outside(&parsed, line, err);
 	if (r == 0 && join)
-		r = add_session(owner, options, err);
-	if (r == 0)
-		r = run_inside(&parsed, line, project, join, options, err);
+		r = agent_add_session("claude", getenv("CLAUDE_CODE_SESSION_ID"), owner,
+				      options, err);
+	if (r == 0 && (r = open_files(&parsed, options, err)) == 0) {
+		r = agent_run_inside(shell_of(&parsed), line, project, join, options,
+				     err);
+		remove_empty(parsed.cwd_file);
+	}
 	claude_line_done(&parsed);
 	return r;
 }
 
-void claude_shell_script(const char *program, const char *const *options,
-			 struct buf *out)
+void agent_shell_script(const char *program, const char *words,
+			const char *const *options, struct buf *out)
 {
-	buf_adds(out, "#!/bin/sh\n# Made by 'cloche hook install claude': Claude Code runs its commands by it\nexec ");
+	buf_adds(out, "#!/bin/sh\n# Made by cloche: the agent runs its commands by it\nexec ");
 	text_shell_quote(out, program);
-	buf_adds(out, " hook claude shell");
+	buf_addf(out, " %s", words);
 	text_shell_words(out, options, SIZE_MAX);
 	buf_adds(out, " -- \"$@\"\n");
 }
@@ -379,10 +373,7 @@ const char *agent_variable(const struct buf *environment, const char *name)
 	return NULL;
 }
 
-/* A variable that makes the shell before the prefix run something, and which only
- * settings can have set since the agent's start; or NULL
- */
-static const char *planted_variable(void)
+const char *agent_planted_variable(pid_t agent)
 {
 	static const char *const names[] = {
 		"BASH_ENV", "ENV", "LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH",
@@ -390,8 +381,7 @@ static const char *planted_variable(void)
 	};
 	auto_buf struct buf environment = { 0 };
 
-	/* A hook works in a child */
-	(void)agent_environment(proc_parent(getppid()), &environment);
+	(void)agent_environment(agent, &environment);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *now = getenv(names[i]);
 		const char *then = agent_variable(&environment, names[i]);
@@ -416,7 +406,7 @@ char *claude_shell_objection(const char *prefix)
 	if (access(prefix, X_OK) < 0)
 		return mem_printf("the sandbox is not in force: '%s' cannot be executed; run 'cloche hook install claude' again",
 				  prefix);
-	name = planted_variable();
+	name = agent_planted_variable(proc_parent(getppid()));	/* A hook works in a child */
 	return name ? mem_printf("a settings file sets %s, which would run code before the sandbox is built",
 				 name) : NULL;
 }

@@ -44,9 +44,36 @@ int claude_shell_run(const char *line, int (*join)(struct run *run),
 /* The agent that has started @pid, by shells or without: itself, or a parent of it */
 pid_t agent_process(pid_t pid);
 
-/* The script that is installed as the prefix: it starts @program with @options */
-void claude_shell_script(const char *program, const char *const *options,
-			 struct buf *out);
+/* The directory of the agent @pid itself, to be freed; NULL with a message. Ours is where
+ * the last command left the session, which the model decides.
+ */
+char *agent_project(pid_t pid, struct err *err);
+
+/* Positive if the user's settings let @command (NULL: not known), or all commands, run
+ * without the sandbox; or a negative errno with a message
+ */
+int agent_stays_outside(const char *command, const char *project,
+			const struct options *options, struct err *err);
+
+/* One sandbox for all commands of the agent's session @id. Without a name of that, each is
+ * a run of its own.
+ */
+int agent_add_session(const char *agent, const char *id, pid_t owner,
+		      struct options *options, struct err *err);
+
+/* Run @line by @shell in the sandbox, from the current directory; as claude_shell_run() */
+int agent_run_inside(const char *shell, const char *line, const char *project,
+		     int (*join)(struct run *run), struct options *options,
+		     struct err *err);
+
+/* A script that starts @program with @words, @options and its own arguments */
+void agent_shell_script(const char *program, const char *words,
+			const char *const *options, struct buf *out);
+
+/* A variable that makes a shell before ours run something, and which only settings can
+ * have set since the start of the process @agent; or NULL. For a hook.
+ */
+const char *agent_planted_variable(pid_t agent);
 
 /* Why the shell tool would not run @prefix, or would run something before it: to be
  * freed; NULL if all is well. For a hook, whose environment is the tool's.

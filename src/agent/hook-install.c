@@ -40,8 +40,18 @@ static char *command_line(const struct hook_target *t,
 
 	text_shell_quote(&b, t->program);
 	buf_addf(&b, " hook %s %s", t->agent->name, event->ours);
+	if (t->prefix && event->kind == EVENT_PRE_TOOL) {
+		buf_adds(&b, " --prefix ");
+		text_shell_quote(&b, t->prefix);
+	}
 	text_shell_words(&b, t->options, SIZE_MAX);
 	return buf_take(&b);
+}
+
+/* Claude Code is told by a variable; others find the prefix by its place */
+static bool sets_variable(const struct hook_target *t)
+{
+	return t->prefix && t->agent->id == AGENT_CLAUDE;
 }
 
 static json_t *arguments(const struct hook_target *t,
@@ -82,9 +92,10 @@ static json_t *entry_for(const struct hook_target *t,
 			"matcher", event->matcher, "hooks",
 			"name", "cloche", "type", "command", "command", line,
 			"timeout", HOOK_TIMEOUT_S * 1000);
-	default:
-		return json_pack("{s:s, s:s*, s:i}", "command", line,
-			"matcher", event->matcher, "timeout", HOOK_TIMEOUT_S);
+	default:	/* Cursor goes on without a hook that fails, unless told so */
+		return json_pack("{s:s, s:s*, s:i, s:b}", "command", line,
+			"matcher", event->matcher, "timeout", HOOK_TIMEOUT_S,
+			"failClosed", event->kind == EVENT_PRE_TOOL);
 	}
 }
 
@@ -114,7 +125,7 @@ json_t *hook_settings(const struct hook_target *t, struct err *err)
 	}
 	if (t->agent->id == AGENT_CURSOR)
 		return json_pack("{s:i, s:o}", "version", 1, "hooks", hooks);
-	if (t->prefix)
+	if (sets_variable(t))
 		return json_pack("{s:{s:s}, s:o}", "env", PREFIX, t->prefix,
 				 "hooks", hooks);
 	return json_pack("{s:o}", "hooks", hooks);
@@ -297,10 +308,10 @@ static int put_in(const struct hook_target *t, struct buf *text, struct err *err
 
 	auto_free char *other = prefix_in(text);
 
-	if (t->prefix && other)
+	if (sets_variable(t) && other)
 		return fail(err, -EEXIST, "%s: env." PREFIX " is '%s' already, which is not ours; remove it first",
 			    t->file, other);
-	if (t->prefix)
+	if (sets_variable(t))
 		r = add_value(t, text, "env." PREFIX, json_string(t->prefix),
 			      false, err);
 	/* Cursor reads no file without its version */
@@ -322,7 +333,7 @@ static bool is_installed(const struct hook_target *t, const struct buf *text)
 	const json_t *hooks = json_object_get(root, "hooks");
 	auto_free char *prefix = prefix_in(text);
 	const struct agent_event *event;
-	bool all = hooks && (!t->prefix || (prefix && !strcmp(prefix, t->prefix)));
+	bool all = hooks && (!sets_variable(t) || (prefix && !strcmp(prefix, t->prefix)));
 
 	for (size_t i = 0; all && (event = event_at(t, i)); i++) {
 		json_t *want = entry_for(t, event);
@@ -397,13 +408,16 @@ static int edit_install(void *arg, const struct buf *text, bool exists,
 static int write_script(const struct hook_target *t, struct err *err)
 {
 	auto_free char *dir = path_parent(t->prefix);
+	/* The other agents have a sandbox for each session of their own accord */
+	auto_free char *words = mem_printf("hook %s shell%s", t->agent->name,
+					   t->agent->id == AGENT_GEMINI ? " --session" : "");
 	auto_buf struct buf text = { 0 }, old = { 0 };
 	auto_close int fd = fs_open_dir_p(dir, 0755, err);
 	int r;
 
 	if (fd < 0)
 		return fd;
-	claude_shell_script(t->program, t->options, &text);
+	agent_shell_script(t->program, words, t->options, &text);
 	if (access(t->prefix, X_OK) == 0 &&
 	    fs_read(fd, path_base(t->prefix), JSON_TEXT_MAX, &old, NULL) == 0 &&
 	    !strcmp(buf_str(&old), buf_str(&text)))
@@ -412,7 +426,7 @@ static int write_script(const struct hook_target *t, struct err *err)
 	return r < 0 ? r : 1;
 }
 
-static void remove_script(const struct hook_target *t)
+void hook_remove_script(const struct hook_target *t)
 {
 	auto_free char *dir = path_parent(t->prefix);
 	auto_free char *above = path_parent(dir);
@@ -449,7 +463,7 @@ int hook_write_settings(const struct hook_target *t, struct err *err)
 void hook_remove_settings(const struct hook_target *t)
 {
 	(void)unlink(t->file);
-	remove_script(t);
+	hook_remove_script(t);
 }
 
 int hook_install(const struct hook_target *t, struct err *err)
@@ -466,8 +480,42 @@ int hook_install(const struct hook_target *t, struct err *err)
 	r = settings_edit_file(t->file, edit_install, &job, err);
 	edit_record_done(&job.note);
 	if (r < 0 && written)
-		remove_script(t);
+		hook_remove_script(t);
 	return r < 0 ? r : written || r == SETTINGS_EDIT_WRITE;
+}
+
+char *hook_command(const struct hook_target *t)
+{
+	const struct agent_event *event = agent_event_at(t->agent, 0);
+	auto_buf struct buf text = { 0 };
+	json_t *root = fs_read(AT_FDCWD, t->file, JSON_TEXT_MAX, &text, NULL) < 0 ? NULL :
+		       json_parse(buf_str(&text), text.len, "", NULL);
+	json_t *list = json_object_get(json_object_get(root, "hooks"), event->theirs);
+	size_t len, at = find_entry(t->agent, &text, event->theirs, 0, &len);
+	json_t *entry = json_array_get(list, at);
+	json_t *hook = json_array_get(json_object_get(entry, "hooks"), 0);
+	const char *command = json_string_value(json_object_get(hook ? hook : entry,
+								"command"));
+	char *r = command ? mem_strdup(command) : NULL;
+
+	json_decref(root);
+	return r;
+}
+
+char *agent_settings_file(const struct agent *agent, struct err *err)
+{
+	const char *moved = agent->variable ? getenv(agent->variable) : NULL;
+	auto_free char *home = fs_home();
+	auto_free char *dir = NULL;
+
+	if (moved && *moved == '/')
+		return path_join(moved, agent->file);
+	if (!home) {
+		fail(err, -ENOENT, "there is no home directory; set $HOME");
+		return NULL;
+	}
+	dir = path_join(home, agent->dir);
+	return path_join(dir, agent->file);
 }
 
 bool hook_is_installed(const struct hook_target *t)
@@ -481,7 +529,7 @@ bool hook_is_installed(const struct hook_target *t)
 		return false;
 	prefix = prefix_in(&text);
 	return find_entry(t->agent, &text, event->theirs, 0, &len) < len &&
-	       (!t->prefix || (prefix && !strcmp(prefix, t->prefix)));
+	       (!sets_variable(t) || (prefix && !strcmp(prefix, t->prefix)));
 }
 
 static int edit_uninstall(void *arg, const struct buf *text, bool exists,
@@ -508,7 +556,7 @@ int hook_uninstall(const struct hook_target *t, struct err *err)
 	if (r >= 0)
 		edit_record_forget(t->agent->name, t->file);
 	if (r >= 0 && t->prefix)
-		remove_script(t);
+		hook_remove_script(t);
 	if (r == SETTINGS_EDIT_REMOVE && job.note.made_dir)
 		(void)rmdir(dir);	/* Fails if it is not empty */
 	edit_record_done(&job.note);

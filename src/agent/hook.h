@@ -172,7 +172,7 @@ int hook_reply_words(const struct hook_call *call, const char *words,
  * struct hook_target - Where and what to install
  * @file:	The agent's settings
  * @program:	This very program
- * @prefix:	Claude Code: the script that runs its commands; else NULL
+ * @prefix:	The script by which the agent runs its commands; NULL: they are rewritten
  * @options:	Words for `cloche run`, NULL-terminated, maybe after --session
  * @session:	They have --session
  */
@@ -197,11 +197,18 @@ char *hook_shim_file(const char *name);
  */
 int hook_write_settings(const struct hook_target *t, struct err *err);
 void hook_remove_settings(const struct hook_target *t);
+void hook_remove_script(const struct hook_target *t);
 
 /* Add our hooks to the agent's settings; those of an earlier time go. 1, 0 if
  * they were there, or a negative errno with a message.
  */
 int hook_install(const struct hook_target *t, struct err *err);
+
+/* The command line of our first hook in @t->file, to be freed; or NULL */
+char *hook_command(const struct hook_target *t);
+
+/* Where the settings of the user for @agent are, to be freed; NULL with a message */
+char *agent_settings_file(const struct agent *agent, struct err *err);
 
 /* True if the agent's settings have hooks of ours, and for Claude Code the prefix */
 bool hook_is_installed(const struct hook_target *t);
@@ -210,5 +217,21 @@ bool hook_is_installed(const struct hook_target *t);
  * byte for byte. 1, 0 if there were none, or a negative errno with a message.
  */
 int hook_uninstall(const struct hook_target *t, struct err *err);
+
+/* hook-status.c - run a harmless command as the agent would: by the script @t->prefix, or
+ * by what the installed hook of @t makes of it. True if a sandbox held it.
+ */
+bool hook_try(const struct hook_target *t);
+
+/* True if Codex has recorded that the user reviewed the hooks in @file */
+bool hook_is_reviewed(const char *file);
+
+/* True if a daemon of Codex runs: it keeps the settings of its own start */
+bool hook_has_codex_daemon(void);
+
+/* Append a line for each settings file of the project in the current directory that
+ * switches Claude Code's hook or prefix off
+ */
+void hook_tell_switched_off(struct buf *out);
 
 #endif /* AGENT_HOOK_H */

@@ -35,28 +35,27 @@
 #include "run/policy-why.h"
 
 static const char LIST[] = "shims.json";
-static const char SHIM_SETTINGS[] = " --settings ";
+static const char SHIM_EXPORT[] = "export " SHIM_VARIABLE "=";
 
 enum { SCRIPT_MAX = 64 << 10, WORDS_LOOKED_AT = 3 };
 
-/* The script. @options are words for `cloche run`, NULL-ended; with @settings the
- * program itself is run, with these.
+/* The script. @options are words for `cloche run`, NULL-ended; with @agent the
+ * program itself is run.
  */
 static void write_text(const char *cloche, const char *name, const char *real,
-		       const char *const *options, const char *settings,
+		       const char *const *options, const struct shim_agent *agent,
 		       struct buf *out)
 {
 	buf_addf(out, "#!/bin/sh\n" SHIM_MARK "%s\n"
 		 "# Runs %s of that name in the sandbox. 'cloche shim remove %s'\n"
 		 "# removes it; the program itself is untouched.\n", name,
-		 settings ? "the commands of the agent" : "the program", name);
-	if (settings)
-		buf_addf(out, "export " SHIM_VARIABLE "=%s\n", name);
+		 agent ? "the commands of the agent" : "the program", name);
+	if (agent)
+		buf_addf(out, "%s%s\n%s", SHIM_EXPORT, name, buf_str(&agent->before));
 	buf_adds(out, "exec ");
-	if (settings) {
+	if (agent) {
 		text_shell_quote(out, real);
-		buf_adds(out, SHIM_SETTINGS);
-		text_shell_quote(out, settings);
+		buf_adds(out, buf_str(&agent->args));
 	} else {
 		text_shell_quote(out, cloche);
 		buf_addf(out, " run --env " SHIM_VARIABLE "=%s", name);
@@ -101,10 +100,7 @@ static bool is_program(const char *path)
 	       !is_ours(buf_str(&text));
 }
 
-/* The first program @name on @path (as $PATH) that is no shim; NULL if none.
- * The caller frees.
- */
-static char *find_real(const char *name, const char *path)
+char *shim_find_real(const char *name, const char *path)
 {
 	char *dir;
 
@@ -403,7 +399,7 @@ static void list_add(struct shim_list *list, const struct shim *shim)
 }
 
 int shim_install(const char *cloche, const char *name, const char *dir,
-		 const char *const *options, const char *settings,
+		 const char *const *options, const struct shim_agent *agent,
 		 struct shim *ret, struct err *err)
 {
 	const char *path = getenv("PATH");
@@ -414,7 +410,7 @@ int shim_install(const char *cloche, const char *name, const char *dir,
 
 	if (r < 0)
 		return r;
-	ret->real = find_real(name, path);
+	ret->real = shim_find_real(name, path);
 	if (!ret->real)
 		return fail(err, -ENOENT, "there is no program '%s' on $PATH",
 			    name);
@@ -429,7 +425,7 @@ int shim_install(const char *cloche, const char *name, const char *dir,
 	if (r == 0 && list.len == SHIMS_MAX)
 		r = fail(err, -E2BIG, "there are %d shims already", SHIMS_MAX);
 	if (r == 0) {
-		write_text(cloche, name, ret->real, options, settings, &text);
+		write_text(cloche, name, ret->real, options, agent, &text);
 		r = write_shim(ret->path, &text, err);
 	}
 	if (r == 0) {
@@ -512,7 +508,7 @@ static bool is_same_file(const char *a, const char *real)
 	return x && y && !strcmp(x, y);
 }
 
-bool shim_passes_settings(const char *name)
+bool shim_holds_commands(const char *name)
 {
 	struct shim_list list = { 0 };
 	bool found = false;
@@ -525,7 +521,7 @@ bool shim_passes_settings(const char *name)
 		found |= !strcmp(list.v[i].name, name) &&
 			 shim_state(&list.v[i], getenv("PATH")) == SHIM_OK &&
 			 read_script(list.v[i].path, &text) == 0 &&
-			 strstr(buf_str(&text), SHIM_SETTINGS);
+			 strstr(buf_str(&text), SHIM_EXPORT);
 	}
 	shim_list_done(&list);
 	return found;

@@ -13,7 +13,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct buf;
+#include "base/buf.h"
+
+struct agent;
 struct err;
 
 /* The second line of each shim starts with this */
@@ -55,12 +57,43 @@ enum shim_state {
 
 const char *shim_state_name(enum shim_state state);
 
+/**
+ * struct shim_agent - How an agent is started so that its commands run in the sandbox
+ * @before:	Lines of the shell
+ * @args:	Its first arguments, quoted, a blank before each
+ */
+struct shim_agent {
+	struct buf before, args;
+};
+
+/* Write what the shim of @agent needs besides itself, for @program with @options: settings,
+ * a stand-in for its shell. 0 with *@ret to be handed to shim_agent_done(), or a negative
+ * errno with a message and nothing written.
+ */
+int shim_agent_make(const struct agent *agent, const char *program,
+		    const char *const *options, struct shim_agent *ret,
+		    struct err *err);
+void shim_agent_done(struct shim_agent *a);
+
+/* Remove that again */
+void shim_agent_remove(const struct agent *agent);
+
+/* Append why the commands of @agent, whose shim is in use, would not run in the sandbox, or
+ * would not run at all; nothing if a harmless one does run there
+ */
+void shim_agent_check(const struct agent *agent, struct buf *why);
+
+/* The first program @name on @path (as $PATH) that is no shim; NULL if none.
+ * The caller frees.
+ */
+char *shim_find_real(const char *name, const char *path);
+
 /* Make the shim and list it; a file that is not ours is never overwritten. With
- * @settings it runs the program outside, an agent, with --settings @settings.
- * 0 with *@ret filled in, or a negative errno with a message.
+ * @agent it runs the program outside, that way. 0 with *@ret filled in, or a negative
+ * errno with a message.
  */
 int shim_install(const char *cloche, const char *name, const char *dir,
-		 const char *const *options, const char *settings,
+		 const char *const *options, const struct shim_agent *agent,
 		 struct shim *ret, struct err *err);
 /* Remove it from the disk and from the list */
 int shim_remove(const char *name, struct err *err);
@@ -70,8 +103,10 @@ enum shim_state shim_state(const struct shim *shim, const char *path);
 void shim_done(struct shim *shim);
 void shim_list_done(struct shim_list *list);
 
-/* True if a shim of the agent @name that passes settings comes first on $PATH */
-bool shim_passes_settings(const char *name);
+/* True if the first @name on $PATH is a shim that puts the commands of that agent into the
+ * sandbox
+ */
+bool shim_holds_commands(const char *name);
 
 /* If we run below a program that has a shim, but was started without it: one
  * line about that, else nothing

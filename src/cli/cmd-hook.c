@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "agent/claude-shell.h"
+#include "agent/gemini-shell.h"
 #include "agent/hook.h"
 #include "agent/shim.h"
 #include "base/buf.h"
@@ -125,7 +126,9 @@ static int answer_tool(const struct hook_call *call, const char *project,
 	auto_policy struct policy *policy = NULL;
 	struct hook_decision decision = { 0 };
 	auto_free char *self = own_path();
-	auto_free char *objection = prefix ? claude_shell_objection(prefix) : NULL;
+	auto_free char *objection = !prefix ? NULL :
+		call->agent->id == AGENT_GEMINI ? gemini_shell_objection(prefix) :
+						  claude_shell_objection(prefix);
 	const struct hook_wrapper wrapper = {
 		.program = prefix ? NULL : self,
 		.options = (const char *const *)words,
@@ -383,18 +386,23 @@ static int fail_hook(const struct call *call, const char *name, struct err *err)
 			   buf_str(&names));
 }
 
-/* Claude Code's shell prefix: `cloche hook claude shell OPTIONS -- LINE`. Where the
- * sandbox cannot be built, nothing runs.
+/* Claude Code's shell prefix, `cloche hook claude shell OPTIONS -- LINE`, and the bash of
+ * Gemini CLI, `cloche hook gemini shell OPTIONS -- ARGUMENTS`. Where the sandbox cannot be
+ * built, nothing runs.
  */
-static int run_shell(struct call *call, struct err *err)
+static int run_shell(const struct agent *agent, struct call *call, struct err *err)
 {
+	int (*join)(struct run *run) = NULL;
 	int r = call_parse(call, err);
 
-	if (r == 0 && call->count != 2)
+	if (r == 0 && call_flag(call, "session"))
+		join = session_run;
+	if (r == 0 && agent->id == AGENT_GEMINI)
+		r = gemini_shell_run(call->args + 1, join, &call->options, err);
+	else if (r == 0 && call->count != 2)
 		r = fail(err, -EINVAL, "hook claude shell needs one line for the shell");
-	if (r == 0)
-		r = claude_shell_run(call->args[1], call_flag(call, "session") ?
-				     session_run : NULL, &call->options, err);
+	else if (r == 0)
+		r = claude_shell_run(call->args[1], join, &call->options, err);
 	if (r < 0)
 		stderr_line("cloche: %s", err->msg);
 	return r < 0 ? EXIT_NOT_BUILT : r;
@@ -411,9 +419,9 @@ int cmd_hook_agent(struct call *call, struct err *err)
 
 	if (!agent)
 		return fail_hook(call, call->name, err);
-	if (agent->id == AGENT_CLAUDE && call->args[0] &&
+	if ((agent->id == AGENT_CLAUDE || agent->id == AGENT_GEMINI) && call->args[0] &&
 	    !strcmp(call->args[0], "shell"))
-		return run_shell(call, err);
+		return run_shell(agent, call, err);
 	arm(ms);
 	r = call_parse(call, err);
 	if (r < 0)
@@ -436,22 +444,6 @@ int cmd_hook_agent(struct call *call, struct err *err)
 /* Below /etc: a file of our own among the administrator's */
 #define MANAGED_FILE "claude-code/managed-settings.d/50-cloche.json"
 
-static char *user_file(const struct agent *agent, struct err *err)
-{
-	const char *moved = agent->variable ? getenv(agent->variable) : NULL;
-	auto_free char *home = fs_home();
-	auto_free char *dir = NULL;
-
-	if (moved && *moved == '/')
-		return path_join(moved, agent->file);
-	if (!home) {
-		fail(err, -ENOENT, "there is no home directory; set $HOME");
-		return NULL;
-	}
-	dir = path_join(home, agent->dir);
-	return path_join(dir, agent->file);
-}
-
 /* The agent's settings file of @scope; NULL with words */
 static char *file_for(const struct agent *agent, const char *scope,
 		      struct err *err)
@@ -462,7 +454,7 @@ static char *file_for(const struct agent *agent, const char *scope,
 	char *file;
 
 	if (!strcmp(scope, "user"))
-		return user_file(agent, err);
+		return agent_settings_file(agent, err);
 	if (!strcmp(scope, "managed") && agent->id == AGENT_CLAUDE)
 		return path_join(roots_etc(), MANAGED_FILE);
 	if (!cwd) {
@@ -510,110 +502,74 @@ static const char *change_settings(const struct hook_target *t, bool install,
 	       r ? "uninstalled" : "has no hooks of cloche";
 }
 
-/* What the agent is told once, so that "installed" is not more than is true */
+/* What "installed" does not include */
 static void print_conditions(const struct hook_target *t, const char *scope)
 {
+	static const char rewritten[] = "cloche: hook: %s shows the rewritten line in its prompts, and an answer for the whole session is about that line; 'cloche shim install %s --hook' keeps the command as it is";
+
 	if (t->agent->id == AGENT_CODEX)
-		stderr_line("cloche: hook: Codex runs a new hook only after its own review: start codex and choose to trust it (/hooks); 'codex exec' skips it without a word until then, and needs -s danger-full-access, for its sandbox does not hold ours");
+		stderr_line("cloche: hook: Codex runs a new hook only after its own review: start codex and choose to trust it (/hooks); 'codex exec' skips it without a word until then, and needs -s danger-full-access, because cloche does not start inside Codex's own sandbox");
+	if (t->agent->id == AGENT_CODEX)
+		stderr_line(rewritten, "Codex", "codex");
+	if (t->agent->id == AGENT_GEMINI)
+		stderr_line(rewritten, "Gemini CLI", "gemini");
+	if (t->agent->id == AGENT_CURSOR)
+		stderr_line("cloche: hook: Cursor shows the rewritten line in its prompts; it was written after Cursor's documentation and not tried with Cursor, whose own sandbox must be off (\"type\": \"insecure_none\" in ~/.cursor/sandbox.json)");
 	if (t->agent->id == AGENT_CLAUDE && !strcmp(scope, "user"))
 		stderr_line("cloche: hook: a repository's .claude/settings.json can switch hooks and variables of user settings off; 'cloche hook status claude' tells, and --scope managed, as root, or 'cloche shim install claude --hook' holds");
 }
 
-static json_t *read_settings(const char *file)
+/* Why the commands of an agent whose hook is in @t would not run in the sandbox; or would,
+ * but not as the user expects. Nothing if all is well.
+ */
+static void find_fault(const struct hook_target *t, struct buf *why)
 {
-	auto_buf struct buf text = { 0 };
-
-	return fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &text, NULL) < 0 ? NULL :
-	       json_parse(buf_str(&text), text.len, file, NULL);
-}
-
-/* Print which settings of the project take Claude Code's hook or prefix away */
-static bool is_switched_off(void)
-{
-	static const char *const files[] = {
-		".claude/settings.json", ".claude/settings.local.json",
-	};
-	bool off = false;
-
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		json_t *root = read_settings(files[i]);
-		const bool hooks = json_is_true(json_object_get(root,
-							"disableAllHooks"));
-		const bool env = json_object_get(json_object_get(root, "env"),
-						 "CLAUDE_CODE_SHELL_PREFIX");
-
-		if (hooks || env)
-			terminal_line(stdout, "claude: %s %s: commands may run OUTSIDE the sandbox here",
-				      files[i], env ? "changes CLAUDE_CODE_SHELL_PREFIX" :
-				      "switches hooks off");
-		off |= hooks || env;
-		json_decref(root);
-	}
-	return off;
-}
-
-/* Run a harmless line as the agent would; true if a sandbox held it */
-static bool try_prefix(const char *prefix)
-{
-	static const char line[] = "source /dev/null 2>/dev/null || true && eval '[ \"$SANDBOX_RUNTIME\" = 1 ]' < /dev/null && pwd -P >| /dev/null";
-	const pid_t pid = fork();
-	int status;
-
-	if (pid == 0) {
-		(void)unsetenv("SANDBOX_RUNTIME");
-		(void)unsetenv("CLAUDE_CODE_SESSION_ID");
-		execl(prefix, prefix, line, (char *)NULL);
-		_exit(EXIT_NOT_FOUND);
-	}
-	status = reap_wait(pid);
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-/* Codex's record that the user has reviewed the hooks in @file */
-static bool is_reviewed(const char *file)
-{
-	auto_free char *dir = path_parent(file);
-	auto_free char *config = path_join(dir, "config.toml");
-	auto_free char *key = mem_printf("%s:pre_tool_use:", file);
-	auto_buf struct buf text = { 0 };
-
-	return fs_read(AT_FDCWD, config, JSON_TEXT_MAX, &text, NULL) == 0 &&
-	       strstr(buf_str(&text), key);
+	if (!hook_is_installed(t))
+		buf_addf(why, "not installed (%s)", t->file);
+	else if (t->agent->id == AGENT_CODEX && !hook_is_reviewed(t->file))
+		buf_adds(why, "installed, but not reviewed in Codex: its hooks are skipped; start codex and trust them (/hooks)");
+	else if (!hook_try(t))
+		buf_addf(why, "installed, but a command through %s does not run in the sandbox; 'cloche doctor' tells why, 'cloche hook install %s' installs it again",
+			 t->prefix ? t->prefix : "its hook", t->agent->name);
+	else if (t->agent->id == AGENT_CODEX && hook_has_codex_daemon())
+		buf_adds(why, "installed, but a daemon of Codex runs with the settings of its own start; 'codex app-server daemon stop' ends it");
 }
 
 /* 0 if the commands of @agent come into the sandbox, 1 if not */
 static int print_status(const struct agent *agent, const char *scope, struct err *err)
 {
 	auto_free char *self = own_path();
-	const bool shim = agent->id == AGENT_CLAUDE && !strcmp(scope, "user") &&
-			  shim_passes_settings(agent->name);
-	auto_free char *file = shim ? hook_shim_file("claude-shim.json") :
+	const bool shim = !strcmp(scope, "user") && shim_holds_commands(agent->name);
+	const bool claude = agent->id == AGENT_CLAUDE;
+	auto_free char *file = shim && claude ? hook_shim_file("claude-shim.json") :
 				      file_for(agent, scope, err);
-	auto_free char *prefix = shim ? hook_shim_file("claude-shell-shim") :
+	auto_free char *prefix = shim && claude ? hook_shim_file("claude-shell-shim") :
 				 file ? prefix_for(agent, scope, file) : NULL;
 	const struct hook_target target = { .agent = agent, .file = file,
 		.program = self, .prefix = prefix };
+	auto_buf struct buf why = { 0 }, off = { 0 };
 
 	if (!file)
 		return err->code;
-	if (!hook_is_installed(&target)) {
-		terminal_line(stdout, "%s: not installed (%s)", agent->name, file);
+	if (shim && !claude)
+		shim_agent_check(agent, &why);
+	else
+		find_fault(&target, &why);
+	if (why.len) {
+		terminal_line(stdout, "%s: %s", agent->name, buf_str(&why));
 		return 1;
 	}
-	if (prefix && !try_prefix(prefix)) {
-		terminal_line(stdout, "%s: installed, but a command through %s does not run in the sandbox; 'cloche doctor' tells why, 'cloche hook install %s' installs it again",
-			      agent->name, prefix, agent->name);
+	if (claude && strcmp(scope, "managed") != 0 && !shim)
+		hook_tell_switched_off(&off);
+	if (off.len) {
+		fputs(buf_str(&off), stdout);
 		return 1;
 	}
-	if (agent->id == AGENT_CODEX && !is_reviewed(file)) {
-		terminal_line(stdout, "codex: installed, but not reviewed in Codex: its hooks are skipped; start codex and trust them (/hooks)");
-		return 1;
-	}
-	if (agent->id == AGENT_CLAUDE && strcmp(scope, "managed") != 0 &&
-	    !shim && is_switched_off())
-		return 1;
-	terminal_line(stdout, "%s: %s (%s)", agent->name, prefix ?
-		      "commands run in the sandbox" : "installed", file);
+	terminal_line(stdout, "%s: commands run in the sandbox, tried with one (%s)%s",
+		      agent->name, shim && !claude ? "by its shim" : file,
+		      prefix || shim ? "" :
+		      agent->id == AGENT_CURSOR ? "; whether Cursor calls the hook was not tried" :
+		      "; prompts show the rewritten line");
 	return 0;
 }
 

@@ -17,12 +17,13 @@
 #include "base/text.h"
 #include "cli/command-line.h"
 
-static void print_installed(const struct shim *s)
+static void print_installed(const struct shim *s, bool hook)
 {
 	auto_free char *dir = path_parent(s->path);
 	auto_buf struct buf quoted = { 0 };
 
-	terminal_line(stdout, "%s: runs %s in the sandbox", s->path, s->real);
+	terminal_line(stdout, hook ? "%s: runs %s, and its commands in the sandbox" :
+		      "%s: runs %s in the sandbox", s->path, s->real);
 	if (shim_state(s, getenv("PATH")) != SHIM_BYPASSED)
 		return;
 	text_shell_quote(&quoted, dir);
@@ -30,60 +31,48 @@ static void print_installed(const struct shim *s)
 		buf_str(&quoted));
 }
 
-static int write_settings(const struct call *call, const char *self, const char *file,
-			  const char *prefix, struct err *err)
+/* What the agent does not do in this way */
+static void print_limits(const struct agent *agent)
 {
-	const struct hook_target target = {
-		.agent = agent_find(call->args[0]), .file = file, .program = self,
-		.prefix = prefix, .options = (const char *const *)call->given.v,
-	};
-
-	if (!target.agent || target.agent->id != AGENT_CLAUDE)
-		return fail(err, -EINVAL, "--hook is for claude; other agents take no settings on their command line");
-	return file && prefix ? hook_write_settings(&target, err) :
-	       fail(err, -ENOENT, "there is no home directory; set $HOME");
-}
-
-static void remove_settings(void)
-{
-	auto_free char *file = hook_shim_file("claude-shim.json");
-	auto_free char *prefix = hook_shim_file("claude-shell-shim");
-
-	if (file && prefix)
-		hook_remove_settings(&(struct hook_target){
-			.file = file, .prefix = prefix });
+	if (agent->id == AGENT_CODEX)
+		stderr_line("cloche: shim: in this way Codex asks before no command, starts no MCP servers of the kind \"command\" and runs no '!' lines; started without the shim, its commands fail");
+	if (agent->id == AGENT_GEMINI)
+		stderr_line("cloche: shim: started without the shim, Gemini CLI is refused every command by cloche's hook in its settings");
 }
 
 int cmd_shim_install(struct call *call, struct err *err)
 {
 	const bool hook = call_flag(call, "hook");
+	const struct agent *agent = hook ? agent_find(call->args[0]) : NULL;
+	const char *const *options = (const char *const *)call->given.v;
 	struct shim shim = { 0 };
+	struct shim_agent how = { 0 };
 	auto_free char *self = own_path();
-	auto_free char *file = hook_shim_file("claude-shim.json");
-	auto_free char *prefix = hook_shim_file("claude-shell-shim");
-	int r = hook ? write_settings(call, self, file, prefix, err) : 0;
+	int r = hook ? shim_agent_make(agent, self, options, &how, err) : 0;
 
-	if (r < 0)
-		return r;
-	r = shim_install(self, call->args[0],
-			 call_flag(call, "dir"),
-			 (const char *const *)call->given.v, hook ? file : NULL,
-			 &shim, err);
-	if (r < 0 && hook)
-		remove_settings();
+	if (r == 0) {
+		r = shim_install(self, call->args[0], call_flag(call, "dir"), options,
+				 hook ? &how : NULL, &shim, err);
+		if (r < 0 && hook)
+			shim_agent_remove(agent);
+	}
 	if (r == 0)
-		print_installed(&shim);
+		print_installed(&shim, hook);
+	if (r == 0 && hook)
+		print_limits(agent);
+	shim_agent_done(&how);
 	shim_done(&shim);
 	return r;
 }
 
 int cmd_shim_remove(struct call *call, struct err *err)
 {
+	const struct agent *agent = agent_find(call->args[0]);
 	int r;
 
 	r = shim_remove(call->args[0], err);
-	if (r == 0 && !strcmp(call->args[0], "claude"))
-		remove_settings();
+	if (r == 0 && agent && agent->id != AGENT_CURSOR)
+		shim_agent_remove(agent);
 	if (r == 0)
 		terminal_line(stdout, "%s: removed", call->args[0]);
 	return r;

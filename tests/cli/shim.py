@@ -72,6 +72,111 @@ def a_shim_with_the_hook_passes_settings_that_no_project_switches_off(t):
     equal(t.outside("which", "claude").ok().out, real + "\n")
 
 
+# As Gemini CLI runs a command of the model, and a hook; it prints where it ran
+GEMINI = """#!/bin/sh
+if [ "$1" = --hook ]; then
+	export GEMINI_PROJECT_DIR="$PWD"
+	exec bash -c 'echo in=$SANDBOX_RUNTIME'
+fi
+file=$TMPDIR/gemini-shell-a1b2c3/bgpids.tmp
+mkdir -p "${file%/*}"
+(cd "${2:-.}" && exec bash -c "shopt -u promptvars nullglob; _bgpids_file=$file
+(
+  trap 'jobs -p > \\"\\$_bgpids_file\\"' EXIT
+$1
+)
+__code=\\$?
+exit \\$__code")
+"""
+
+
+@test
+def gemini_runs_its_commands_by_our_bash(t):
+    before = t.write(t.home + "/.gemini/settings.json", '{ "theme":  "x" }\n')
+    program(t, "gemini", GEMINI)
+    script = ("echo in=$SANDBOX_RUNTIME; touch here ~/leak 2>/dev/null; command -v bash; "
+              "pwd; exit 3")
+    contains(t.outside("gemini", script).ended(3).out, "in=\n")	# The control
+    os.unlink(t.home + "/leak")
+    r = t.run("shim", "install", "--hook", "gemini", "--net", "none").ok()
+    contains(r.out, "its commands in the sandbox")
+    on_path(os.path.join(t.home, SHIMS))
+    os.mkdir("sub")
+    r = t.outside("gemini", script, "sub").ended(3)
+    equal(r.out, f"in=1\n/usr/bin/bash\n{t.dir}/sub\n")
+    contains(r.err, f"cloche policy allow --cwd {t.dir} write {t.home}/leak\n")
+    lacks(r.err, "bgpids")
+    check(t.exists("sub/here") and not os.path.exists(t.home + "/leak"))
+    # A variable alone does not take a command out
+    contains(t.outside("gemini", script, env={"GEMINI_PROJECT_DIR": t.dir}).ended(3).out,
+             "in=1\n")
+    # The user's own hooks run as they do without us
+    equal(t.outside("gemini", "--hook").ok().out, "in=\n")
+    contains(t.run("hook", "status", "gemini").ok().out, "tried with one (by its shim)")
+    # The hook refuses where the agent would run another bash
+    call = json.dumps({"hook_event_name": "BeforeTool", "tool_name": "run_shell_command",
+                       "tool_input": {"command": "true"}, "cwd": t.dir})
+    bash = t.home + "/.config/cloche/agents/gemini-shell/bash"
+    for path, words in ((os.path.dirname(bash) + ":/usr/bin", None),
+                        ("/usr/bin", "start gemini by its shim")):
+        r = t.run("hook", "gemini", "before-tool", "--prefix", bash, stdin=call.encode(),
+                  env={"PATH": path, "GEMINI_PROJECT_DIR": t.dir}).ok()
+        reply = json.loads(r.out)
+        equal(reply.get("decision"), "deny" if words else None)
+        contains(reply.get("reason", ""), words or "")
+    t.run("shim", "remove", "gemini").ok()
+    equal(t.read(before), '{ "theme":  "x" }\n')
+    check(not os.path.exists(bash))
+
+
+# As Codex starts its execution environment
+CODEX = """#!/usr/bin/python3
+import os, subprocess, sys, tomllib
+if sys.argv[1:] == ["exec-server", "--listen", "stdio"]:
+    print("in=" + os.environ.get("SANDBOX_RUNTIME", ""))
+    sys.exit(0)
+print(*sys.argv[1:], flush=True)
+home = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+with open(home + "/environments.toml", "rb") as file:
+    settings = tomllib.load(file)
+assert settings["default"] == "cloche" and settings["include_local"] is False
+one, = settings["environments"]
+sys.exit(subprocess.run([one["program"], *one["args"]]).returncode)
+"""
+
+
+@test
+def codex_gets_an_environment_of_ours(t):
+    program(t, "codex", CODEX)
+    t.run("hook", "install", "codex").ok()
+    r = t.run("shim", "install", "--hook", "codex", "--net", "none").ok()
+    check(not os.path.exists(t.home + "/.codex/hooks.json"))	# Two would be one too many
+    contains(r.err, "asks before no command")
+    on_path(os.path.join(t.home, SHIMS))
+    equal(t.outside("codex", "exec", "a b").ok().out,
+          '-c sandbox_mode="danger-full-access" -c features.daemon_auto_start=false exec a b'
+          "\nin=1\n")
+    contains(t.run("hook", "status", "codex").ok().out, "tried with one (by its shim)")
+    # Without our file Codex's commands would have no sandbox, so it does not start
+    path = t.home + "/.codex/environments.toml"
+    ours = t.read(path)
+    for text in (ours.replace("false", "true"), ""):
+        t.write(path, text)
+        r = t.outside("codex").ended(1)
+        equal(r.out, "")
+        contains(r.err, "environments.toml is not cloche's")
+        contains(t.run("hook", "status", "codex").ended(1).out, "is not cloche's")
+        contains(t.run("shim", "install", "--hook", "codex").ended(2).err,
+                 "there already and is not ours")
+    t.write(path, ours)
+    t.outside("codex").ok()
+    t.run("shim", "remove", "codex").ok()
+    check(not os.path.exists(path))
+    program(t, "cursor")
+    contains(t.run("shim", "install", "--hook", "cursor").ended(2).err,
+             "--hook is for claude, codex and gemini")
+
+
 @test
 def options_of_run_are_kept(t):
     program(t, text="#!/bin/sh\necho $X:$Y; touch here && echo wrote\n")

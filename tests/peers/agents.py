@@ -390,6 +390,74 @@ def claude_hears_what_was_refused(t):
 
 
 
+def shim_results(t, agent, *commands):
+    """As results(), by a shim that puts the agent's own commands into the sandbox"""
+    if not os.path.exists(f"{BIN}/{agent}"):
+        skip("needs the agents, which tests/peers/agents gets from npm")
+    path = BIN + ":" + os.environ["PATH"]
+    settings = {"gemini": "settings.json", "codex": "config.toml"}[agent]
+    if agent == "gemini" and not os.path.exists(f"{t.home}/.gemini/{settings}"):
+        t.write(f"{t.home}/.gemini/{settings}", "{}")
+    t.run("shim", "install", agent, "--hook", env={"PATH": path}).ok()
+    protocol, start = AGENTS[agent]
+    server, url = serve(protocol, commands)
+    argv, env = start(t, url)
+    shims = t.home + "/.config/cloche/shims"
+    if agent == "codex":	# Its own sandbox is the shim's business
+        argv = [a for a in argv if not a.startswith("--dangerously")]
+    contains(t.run("hook", "status", agent, env={"PATH": f"{shims}:{path}"}).ok().out,
+             "commands run in the sandbox, tried")
+    r = t.outside(f"{shims}/{agent}", *argv[1:], env=env, timeout=AGENT_SECONDS)
+    equal(len(server.results), sum(not callable(c) for c in commands), r)
+    return server.results
+
+
+@lambda function: for_each(function, ["codex", "gemini"])
+def behind_a_shim_commands_are_not_rewritten_and_run_in_one_sandbox(t, agent):
+    t.write(t.home + "/.ssh/id_rsa", "-----BEGIN OPENSSH PRIVATE KEY-----\n")
+    t.write("page", "from inside")
+    said, up, first, second = shim_results(
+        t, agent, "cat ~/.ssh/id_rsa; echo in=$SANDBOX_RUNTIME; ps -o args= -p $$; "
+        f"echo x > made; echo x > {t.home}/not-made; echo y > /tmp/cloche-peers-kept",
+        SERVER % ">log 2>&1", FETCH, "cat /tmp/cloche-peers-kept; rm /tmp/cloche-peers-kept")
+    contains(said, "in=1")
+    lacks(said, "BEGIN")
+    lacks(said, "cloche run")
+    lacks(said, "bgpids.tmp: No such file")
+    contains(said, "Read-only file system")
+    check(t.exists("made") and not os.path.exists(t.home + "/not-made"), said)
+    contains(up, "up")
+    contains(first, "from inside")
+    contains(second, "y")
+
+
+@test
+def gemini_without_its_shim_runs_no_command(t):
+    if not os.path.exists(f"{BIN}/gemini"):
+        skip("needs the agents, which tests/peers/agents gets from npm")
+    t.write(t.home + "/.gemini/settings.json", "{}")
+    t.run("shim", "install", "gemini", "--hook",
+          env={"PATH": BIN + ":" + os.environ["PATH"]}).ok()
+    server, url = serve(Gemini, ["touch made"])
+    argv, env = start_gemini(t, url)
+    r = t.outside(*argv, env=env, timeout=AGENT_SECONDS)
+    contains(server.results[0], "start gemini by its shim", r)
+    check(not t.exists("made"), r)
+
+
+@test
+def codex_does_not_start_where_nothing_would_hold_its_commands(t):
+    shim_results(t, "codex", "touch made")
+    check(t.exists("made"))
+    path = t.home + "/.codex/environments.toml"
+    t.write(path, t.read(path).replace("include_local = false", "include_local = true"))
+    contains(t.outside(t.home + "/.config/cloche/shims/codex", "--version").ended(1).err,
+             "environments.toml is not cloche's")
+    contains(t.run("hook", "status", "codex", env={
+        "PATH": f"{t.home}/.config/cloche/shims:{BIN}:{os.environ['PATH']}"}).ended(1).out,
+        "not cloche's")
+
+
 # Where a server of the user's is, and what its tool for writing is called
 SERVERS = {"claude": (".claude.json", "mcp__fs__write_file"),
            "codex": (".codex/config.toml", "mcp__fs__write_file"),
@@ -515,6 +583,31 @@ def the_prompt_of_claude_is_about_the_command_and_remembers_only_that(t):
     equal(sorted(rules), ["Bash(echo x *)", "Bash(make -v)"])
 
 
+@test
+def the_prompt_of_gemini_is_about_the_command_and_remembers_only_that(t):
+    if not os.path.exists(f"{BIN}/gemini"):
+        skip("needs the agents, which tests/peers/agents gets from npm")
+    path = BIN + ":" + os.environ["PATH"]
+    t.write(t.home + "/.gemini/settings.json", "{}")
+    t.run("shim", "install", "gemini", "--hook", env={"PATH": path}).ok()
+    server, url = serve(Gemini, ["touch first", "touch second", "rm -f first"])
+    _, env = start_gemini(t, url)
+    with Terminal([t.home + "/.config/cloche/shims/gemini", "--skip-trust", "-i", "go"],
+                  env={**os.environ, **env, "PATH": path, "TERM": "xterm-256color"},
+                  cwd=t.dir, rows=50, columns=120) as term:
+        def wait_for(condition, what):
+            wait_until(lambda: term._read(0.1) and condition(), what, AGENT_SECONDS)
+        wait_for(lambda: "llow for this session" in screen(term), "a question")
+        asked = screen(term)
+        contains(asked, "Shell touch first")
+        lacks(asked, "cloche run")
+        term.send("2")
+        wait_for(lambda: len(server.results) == 2, "the second, unasked")
+        wait_for(lambda: "Allow execution of" in screen(term)[len(asked):] and
+                 "Shell rm -f first" in screen(term), "a question about another")
+    check(t.exists("first") and t.exists("second"), server.results)
+
+
 PRESETS = {
     "claude": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL",
                ("-p", "go", "--dangerously-skip-permissions")),
@@ -529,17 +622,19 @@ PRESETS = {
 }
 
 
-def whole(t, agent, *commands):
+def whole(t, agent, *commands, shared=""):
     """As results(), with the whole agent in the sandbox by --for"""
     if not os.path.exists(f"{BIN}/{agent}"):
         skip("needs the agents, which tests/peers/agents gets from npm")
     key, base, words = PRESETS[agent]
     server, url = serve(AGENTS[agent][0], commands)
-    options = ["--for", agent, "--host-port", str(server.server_port)]
+    options = ["--for", agent + shared, "--host-port", str(server.server_port)]
     if base:
         options += ["--env", f"{base}={url}"]
     else:
-        words = ("-c", f"model_providers.ours.base_url={url}/v1", *words)
+        words = ("-c", f"model_providers.ours.base_url={url}/v1",
+                 *(("-s", "danger-full-access", "--disable", "daemon_auto_start")
+                   if shared else ()), *words)
     r = t.run("run", *options, "--", agent, *words, timeout=AGENT_SECONDS,
               env={key: "sk-test", "PATH": BIN + ":" + os.environ["PATH"]})
     equal(len(server.results), len(commands), r)
@@ -567,6 +662,24 @@ def a_whole_agent_keeps_its_key_and_a_home_of_its_own(t, agent):
     contains(reached, "y")
     check(t.exists("made"), said)
     equal(t.in_home(), sorted({*before, ".local"}))
+
+
+@for_each
+def a_whole_agent_shares_its_usual_home(t, agent):
+    """Its history is there afterwards; what its next start obeys is as it was"""
+    name, settings, text, history = {
+        "claude": (".claude", "settings.json", '{"cleanupPeriodDays": 9}\n', "projects"),
+        "codex": (".codex", "config.toml", "# of the user\n", "sessions"),
+        "gemini": (".gemini", "settings.json", '{"security": {"auth": {"selectedType": '
+                   '"gemini-api-key"}}}\n', "tmp"),
+    }[agent]
+    path = t.write(f"{t.home}/{name}/{settings}", text)
+    [said] = whole(t, agent, f"echo in=$SANDBOX_RUNTIME; echo x >> {path}; echo x > made",
+                   shared=",shared")
+    contains(said, "in=1")
+    check(t.exists("made"), said)
+    equal(t.read(path), text)
+    check(os.listdir(f"{t.home}/{name}/{history}"), os.listdir(f"{t.home}/{name}"))
 
 
 main()
