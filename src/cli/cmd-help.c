@@ -115,7 +115,7 @@ static const struct {
 };
 
 static const char kinds[] =
-	"KIND is host, read, write, socket, port, variable or unprotect (a protected name to give up).";
+	"KIND is host, read, write, socket, port, address, variable, secret or unprotect (a protected name to give up).";
 
 /* @text in lines of COLUMNS, all but the first behind @at blanks; @column: where the
  * first begins

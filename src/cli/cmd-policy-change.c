@@ -271,6 +271,7 @@ static const struct kind {
 			   "sandbox.filesystem.allowWrite" }, POLICY_WHY_WRITE },
 	{ "socket", { NULL, "sandbox.network.allowUnixSockets" }, POLICY_WHY_SOCKET },
 	{ "port", { NULL, "sandbox.network.hostPorts" }, POLICY_WHY_PORT },
+	{ "address", { NULL, "sandbox.network.allowIps" }, POLICY_WHY_OPS },
 	{ "variable", { "sandbox.credentials.envVars", "sandbox.env" },
 	  POLICY_WHY_VARIABLE },
 	{ "secret", { NULL, "sandbox.secrets" }, POLICY_WHY_OPS },
@@ -295,7 +296,7 @@ static int find_kind(const char *name, const struct kind **ret,
 	if (near.best)
 		return fail(err, -EINVAL, "'%s' is no kind of rule; did you mean %s?",
 			    name, near.best);
-	return fail(err, -EINVAL, "'%s' is not one of host, read, write, socket, port, variable, secret, unprotect",
+	return fail(err, -EINVAL, "'%s' is not one of host, read, write, socket, port, address, variable, secret, unprotect",
 		    name);
 }
 
@@ -398,6 +399,34 @@ static int tell_unprotected(const char *name, struct err *err)
 		    near.best ? near.best : "", near.best ? "?" : "");
 }
 
+static const char ALL_SOCKETS[] = "sandbox.network.allowAllUnixSockets";
+
+/* "socket all": what has no path, or no stream, cannot be allowed one by one */
+static int set_all_sockets(struct call *call, const struct policy *policy,
+			   enum scope scope, bool allow, struct err *err)
+{
+	auto_report struct settings_report before = { 0 };
+	auto_policy struct policy *unused = NULL;
+	auto_free char *file = NULL;
+	int r = decision_policy_report(&call->options, true, &unused, &before, err);
+
+	if (r == 0)
+		r = settings_edit_flag(policy->cwd, scope, ALL_SOCKETS, allow, &file, err);
+	if (r == 0)
+		r = approve(call, &before, "network.allowAllUnixSockets=true", err);
+	if (r < 0)
+		return r;
+	tell_change(file, ALL_SOCKETS, true, "=", allow ? "true" : "false");
+	if (allow)
+		terminal_line(stderr, "cloche: commands may now reach every socket of the host: docker, ssh-agent, the desktop's bus");
+	return 0;
+}
+
+static bool is_all_sockets(const struct kind *kind, const char *word)
+{
+	return kind->op == POLICY_WHY_SOCKET && !strcmp(word, "all");
+}
+
 static int add_value(struct call *call, const struct policy *policy,
 		     enum scope wanted, const struct kind *kind,
 		     const char *word, bool allow, struct err *err)
@@ -414,6 +443,8 @@ static int add_value(struct call *call, const struct policy *policy,
 
 	if (!*value)
 		return fail(err, -EINVAL, "the %s is empty", kind->name);
+	if (is_all_sockets(kind, word))
+		return set_all_sockets(call, policy, scope, allow, err);
 	if (allow && !strcmp(kind->name, "unprotect")) {
 		r = tell_unprotected(value, err);
 		if (r < 0)
@@ -512,6 +543,11 @@ int cmd_policy_remove(struct call *call, struct err *err)
 	if (r >= 0)
 		r = decision_policy(&call->options, &policy, err);
 	for (int i = 1; r >= 0 && i < call->count; i++) {
+		if (is_all_sockets(kind, call->args[i])) {
+			r = set_all_sockets(call, policy, scope ? scope : SCOPE_PROJECT,
+					    false, err);
+			continue;
+		}
 		r = remove_value(policy, scope == SCOPE_LOCAL, kind,
 				 call->args[i], err);
 		if (r == 0)

@@ -74,7 +74,7 @@ void udp_refusal_report_one(struct gate *gate, const struct listener_client *c,
 	gate_report(gate, &(struct refusal){
 		.kind = VIOLATION_NET_CONNECT, .op = "UDP", .host = &host,
 		.reason = reason,
-		.fix = "let the program use TCP; --net jail carries UDP",
+		.fix = "cloche run --net jail -- ",	/* The command goes behind it */
 		.datagram = c,
 	}, NULL);
 }

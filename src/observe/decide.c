@@ -634,9 +634,10 @@ static void suggest(struct violation *v, const char *home,
 
 	if (!p)
 		return;
-	if (verdict->rule_key && strstr(verdict->rule_key, "allowAll"))
+	if (verdict->rule_key && strstr(verdict->rule_key, "allowAll")) {
 		v->suggest_edit = mem_printf("%s = true", verdict->rule_key);
-	else if (verdict->unprotect)
+		v->suggest_command = mem_strdup("cloche policy allow socket all");
+	} else if (verdict->unprotect)
 		suggestion_unprotect(v, verdict->unprotect);
 	else if (reads && verdict->yields)
 		suggestion_allow(v, NULL);

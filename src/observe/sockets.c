@@ -693,7 +693,7 @@ int address_answer(struct addresses *addresses, const struct observer_config *co
 	*ret = (struct decision){ 0 };
 	if (q->what == CALL_SOCKET) {
 		*ret = refuse_named(place, "SOCK_DGRAM", EPERM);
-		ret->verdict.reason = "a datagram socket could be sent to any socket of the host";
+		ret->verdict.reason = "a datagram socket can send to every socket of the host; allow it only for a command that may";
 		ret->verdict.rule_key = "sandbox.network.allowAllUnixSockets";
 	} else if (q->what == CALL_SOCKETPAIR) {
 		set_result(&r, make_pair(&r));

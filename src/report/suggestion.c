@@ -144,7 +144,7 @@ static const struct instead {
 	  { "$XDG_RUNTIME_DIR/gnupg/S.gpg-agent", "$HOME/.gnupg/S.gpg-agent" },
 	  " --read ~/.gnupg/pubring.kbx --read ~/.gnupg/trustdb.gpg" },
 	{ "chrome chromium chromium-browser google-chrome firefox firefox-esr brave msedge headless_shell",
-	  "/", "holds the user's sessions; give the browser a directory of its own (--user-data-dir=/tmp/profile)",
+	  "/", "the browser's sessions are there: give it a profile of its own (--user-data-dir=/tmp/profile)",
 	  { NULL }, NULL },
 };
 
@@ -203,6 +203,34 @@ static const struct instead *find_instead(const struct violation *v)
 	return NULL;
 }
 
+/* "cloche run OPTIONS -- " is for the @command of this run, if that is known */
+static void complete_run(struct violation *v, const char *command)
+{
+	static const char end[] = " -- ";
+	const size_t n = v->suggest_command ? strlen(v->suggest_command) : 0;
+	auto_free char *begun = NULL;
+
+	if (n < strlen(end) || strcmp(v->suggest_command + n - strlen(end), end) != 0)
+		return;
+	begun = take_ptr(v->suggest_command);
+	if (command)
+		v->suggest_command = mem_printf("%s%s", begun, command);
+	else
+		v->suggest_edit = mem_printf("'%s...'", begun);
+}
+
+/* The browser's own command line with a directory of its own, where it is the command */
+static void suggest_profile(struct violation *v, const char *command)
+{
+	const size_t n = command ? strcspn(command, " ") : 0;
+	auto_free char *word = command ? mem_strndup(command, n) : NULL;
+
+	if (word && v->exe && !strcmp(path_base(word), path_base(v->exe)) &&
+	    !strstr(word, "firefox"))
+		v->suggest_command = mem_printf("cloche run -- %s --user-data-dir=/tmp/profile%s",
+						word, command + n);
+}
+
 void suggestion_instead(struct violation *v, const char *command)
 {
 	const struct instead *in = v->target && (v->suggest_command ||
@@ -211,6 +239,7 @@ void suggestion_instead(struct violation *v, const char *command)
 	auto_free char *socket = NULL;
 	auto_buf struct buf line = { 0 };
 
+	complete_run(v, command);
 	if (v->kind != VIOLATION_FS_READ && v->kind != VIOLATION_FS_WRITE)
 		return;
 	if (!in) {
@@ -230,6 +259,8 @@ void suggestion_instead(struct violation *v, const char *command)
 	free(take_ptr(v->suggest_edit));
 	free(take_ptr(v->suggest_command));
 	suggestion_nothing(v, in->words);
+	if (!in->options)
+		suggest_profile(v, command);
 	for (size_t i = 0; !socket && i < 2 && in->sockets[i]; i++)
 		socket = find_socket(in->sockets[i]);
 	if (socket && !*in->options) {

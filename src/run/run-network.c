@@ -419,8 +419,8 @@ static bool is_stream(int sock)
 	return type < 0 || type == SOCK_STREAM;
 }
 
-/* A connect() that fails with @error. @fix: what to do, or NULL: to allow the
- * address.
+/* A connect() that fails with @error. @fix: what to do, perhaps a command of ours; NULL: to
+ * allow the address.
  */
 static void report_connect(struct run_network *n,
 			   const struct sockaddr *address, socklen_t len,
@@ -444,7 +444,10 @@ static void report_connect(struct run_network *n,
 			      host, port);
 	v.reason = mem_strdup(reason);
 	v.rule_key = mem_strdup("sandbox.network.allowedDomains");
-	v.suggest_edit = fix ? mem_strdup(fix) : NULL;
+	if (fix && !strncmp(fix, "cloche ", 7))
+		v.suggest_command = mem_strdup(fix);
+	else if (fix)
+		v.suggest_edit = mem_strdup(fix);
 	violation_report(monitor_sink(n->run->monitor), &v);
 	violation_done(&v);
 }
@@ -539,7 +542,7 @@ static void report_jail(struct run_network *n, const struct sockaddr *address,
 		return;
 	reason = mem_printf("the jail has no route there%s%s", route ? ": " : "",
 			    route ? route->why : "");
-	fix = mem_printf("--allow-ip %s opens it", host.name);
+	fix = mem_printf("cloche policy allow address %s", host.name);
 	report_connect(n, address, len, sock, error, reason, fix);
 }
 

@@ -58,6 +58,12 @@ def serve_names(address):
         sock.sendto(answer(query), client)
 
 
+def serve_datagrams(sock):
+    while True:
+        data, client = sock.recvfrom(2000)
+        sock.sendto(data, client)
+
+
 def serve_streams():
     server = socket.create_server(("::", PORT), family=socket.AF_INET6,
                                   dualstack_ipv6=True, backlog=100)
@@ -102,6 +108,9 @@ def rest_of_the_world(ready, start):
     for address in (RESOLVER, METADATA, NEIGHBOUR6, GATEWAY):
         threading.Thread(target=serve_names, args=(address,),
                          daemon=True).start()
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.bind((INTERNET, PORT))
+    threading.Thread(target=serve_datagrams, args=(sock,), daemon=True).start()
     threading.Thread(target=serve_streams, daemon=True).start()
     while True:
         try:

@@ -312,7 +312,8 @@ def udp_is_named(t):
                  "s.settimeout(20); s.recv(1)")
     check(r.code != 0, repr(r))
     contains(r.err, "203.0.113.9:123")
-    contains(r.err, "--net jail")
+    [line] = lines(r)	# Pasted in live/jail, where something answers
+    contains(line, "cloche run --net jail -- python3 -c ")
 
 
 QUERY = r"""
@@ -336,17 +337,48 @@ def udp_to_another_name_server(t):
     t.write("query.py", QUERY)
     mended(t, "python3 query.py", "cloche policy allow host u.example.org")
     t.write("garbage.py", GARBAGE)
-    explained(t, "python3 garbage.py",
-              "host 203.0.113.53:53 (UDP is not passed on, only DNS queries are answered")
+    r = t.shell("python3 garbage.py").ended(1)
+    contains(r.err, "host 203.0.113.53:53 (UDP is not passed on, only DNS queries are answered")
+    contains(lines(r)[0], "cloche run --net jail -- ")
 
 
 @test
-def a_private_address_in_the_jail(t):
-    need("pasta")
-    explained(t, "python3 -c 'import socket; "
-              "socket.create_connection((\"10.213.0.7\", 80), 60)'",
-              "host 10.213.0.7:80 (the jail has no route there: ", options=["--net", "jail"])
-    contains(t.run("violations", "list").ok().out, "--allow-ip 10.213.0.7 opens it")
+def a_datagram_socket(t):
+    """As a program has it that writes to the system's log, or to systemd"""
+    path = os.path.join(t.home, "log")
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    server.bind(path)
+    script = ("python3 -c 'import socket; socket.socket(socket.AF_UNIX, "
+              f"socket.SOCK_DGRAM).sendto(b\"x\", \"{path}\")'")
+    r = t.shell(script)
+    contains(r.err, "allow it only for a command that may")
+    mended(t, script, "cloche policy allow socket all")
+    equal(server.recv(9), b"x")
+    t.run("policy", "remove", "socket", "all").ok()
+    check(t.shell(script).code != 0, "sent after the removal")
+
+
+BROWSER = """#include <string.h>
+#include <sys/stat.h>
+int main(int c, char **v)
+{
+	return c > 1 && !strncmp(v[1], "--user-data-dir=", 16) ?
+	       mkdir(v[1] + 16, 0700) != 0 : mkdir(v[c - 1], 0700) != 0;
+}
+"""
+
+
+@test
+def a_browser_gets_a_profile_of_its_own(t):
+    need("cc")
+    os.makedirs(t.home + "/.config")
+    t.write("browser.c", BROWSER)
+    t.outside("cc", "-o", "chromium", "browser.c").ok()
+    r = t.inside("./chromium", t.home + "/.config/chromium")
+    check(r.code != 0, repr(r))
+    equal(lines(r), [f"cloche run -- ./chromium --user-data-dir=/tmp/profile "
+                     f"{t.home}/.config/chromium"])
+    paste(t, lines(r)[0]).ok()
 
 
 @test

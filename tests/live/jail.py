@@ -100,6 +100,40 @@ def what_is_allowed_is_reached(t):
         equal(got, {OFFICE: OFFICE, PRIVATE: "error 22"})
 
 
+def pasted(machine, r):
+    """Run the one line that the footer prints, as a person does"""
+    [line] = [l.strip() for l in r.err.split("\n") if l.startswith("            cloche ")]
+    path = os.path.dirname(os.path.abspath(CLOCHE)) + ":" + os.environ["PATH"]
+    return machine.run("bash", "-c", line, env={"PATH": path}), line
+
+
+@test
+def the_printed_line_opens_a_private_address(t):
+    with lan(t) as machine:
+        script = (CLOCHE, *JAIL, "--", sys.executable, "-c", "import socket, sys; "
+                  f"socket.create_connection((sys.argv[1], {PORT}), 60)", NEIGHBOUR)
+        r = machine.run(*script)
+        check(r.code != 0, repr(r))
+        contains(r.err, f"host {NEIGHBOUR}:{PORT} (the jail has no route there: ")
+        r, line = pasted(machine, r)
+        contains(line, "cloche policy allow address " + NEIGHBOUR)
+        r.ok()
+        machine.run(*script).ok()
+
+
+@test
+def the_printed_line_for_udp_carries_it(t):
+    with lan(t) as machine:
+        r = machine.run(CLOCHE, "run", "--", sys.executable, "-c",
+                        "import socket, sys; s = socket.socket(socket.AF_INET, "
+                        "socket.SOCK_DGRAM); s.settimeout(60); s.connect((sys.argv[1], "
+                        f"{PORT})); s.send(b'x'); print(s.recv(99))", INTERNET)
+        check(r.code != 0, repr(r))
+        r, line = pasted(machine, r)
+        contains(line, "cloche run --net jail -- ")
+        r.ok()
+
+
 @test
 def a_sandbox_in_a_jail_has_its_network_or_says_why(t):
     by_proxy = f"""
