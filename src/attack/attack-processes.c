@@ -36,7 +36,14 @@ static pid_t pid_of(const char *text)
 	return (pid_t)strtol(text, NULL, 0);
 }
 
-/* What @file of other processes says: from @text on, or with NULL all of it */
+/* What an attempt brings back is limited, and many processes may say the same */
+static void learn_once(struct attack *a, const char *text, size_t n)
+{
+	if (!memmem(a->found.bytes, a->found.len, text, n))
+		attack_learn(a, text, n);
+}
+
+/* What @file of other processes says: a word that starts with @text, or with NULL all of it */
 static int scan(struct attack *a, const char *file, const char *text)
 {
 	auto_closedir DIR *dir = opendir("/proc");
@@ -46,9 +53,10 @@ static int scan(struct attack *a, const char *file, const char *text)
 		return -errno;
 	while ((entry = readdir(dir)) != NULL) {
 		const pid_t pid = pid_of(entry->d_name);
-		char path[300], bytes[ATTACK_FOUND_MAX];
+		char path[300], bytes[ATTACK_FOUND_MAX + 1];
 		auto_close int fd = -1;
 		const char *at;
+		size_t left;
 		ssize_t n;
 
 		/* What we were given ourselves is another matter */
@@ -56,12 +64,14 @@ static int scan(struct attack *a, const char *file, const char *text)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		n = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
+		n = fd < 0 ? 0 : read(fd, bytes, ATTACK_FOUND_MAX);
 		if (n <= 0)
 			continue;
+		bytes[n] = '\0';
 		at = text ? memmem(bytes, (size_t)n, text, strlen(text)) : bytes;
-		n -= at ? at - bytes : n;
-		attack_learn(a, at, (size_t)(n < TEXT_MAX ? n : TEXT_MAX));
+		left = !at ? 0 : text ? strcspn(at, " \n") : (size_t)n;
+		if (left)
+			learn_once(a, at, left < TEXT_MAX ? left : TEXT_MAX);
 	}
 	return 0;
 }
