@@ -72,10 +72,9 @@ static void add_defaults(const struct options *given, struct strings *ret)
 		add_word(ret, "--profile");
 		add_word(ret, "home");
 	}
-	if (!options_has(given, OPTION_WRITE)) {
-		add_word(ret, "--deny-write");
-		add_word(ret, ".");
-	}
+	/* All of it, wherever in the project the agent starts the server */
+	if (!options_has(given, OPTION_WRITE))
+		add_word(ret, "--read-only");
 }
 
 /* Claude Code rewrites its file while it runs, from what it has in memory. Returns one
@@ -104,28 +103,6 @@ static pid_t find_claude(const char *file)
 	return 0;
 }
 
-/* The file of the agent that the call names; 0, or -EINVAL with a message */
-static int find_file(const struct call *call, const char *cwd, struct mcp_file *ret,
-		     struct err *err)
-{
-	const char *name = call_flag(call, "scope");
-	const enum mcp_scope scope = mcp_scope_find(name ? name : "user");
-	bool known = false;
-
-	for (size_t i = 0; mcp_file_at(i, cwd, ret); i++) {
-		const bool agent = !strcmp(ret->agent, call->args[0]);
-
-		if (agent && ret->scope == scope)
-			return 0;
-		known |= agent;
-		mcp_file_done(ret);
-	}
-	if (known)
-		return fail(err, -EINVAL, "mcp: --scope %s is not a scope of %s",
-			    name, call->args[0]);
-	return fail(err, -EINVAL, "mcp %s needs an agent: claude, codex, gemini, cursor or vscode",
-		    call->name);
-}
 
 /* Append @words as they are typed, without the values of variables */
 static void add_shown(char *const *words, size_t n, struct buf *out)
@@ -144,41 +121,76 @@ static void add_shown(char *const *words, size_t n, struct buf *out)
 	}
 }
 
-/* Do @one to each server that the call names, or to all */
-static int for_each(struct call *call, struct err *err,
-		    int (*one)(struct call *call, const struct mcp_file *file,
-			       const struct mcp_server *s, const char *cwd,
-			       struct err *err))
-{
-	auto_free char *cwd = getcwd(NULL, 0);
-	auto_servers struct mcp_servers all = { 0 };
-	struct mcp_file file = { 0 };
-	pid_t claude;
-	int r = cwd ? find_file(call, cwd, &file, err) :
-		      fail_errno(err, "cannot tell the current directory");
+typedef int (*server_fn)(struct call *call, const struct mcp_file *file,
+			 const struct mcp_server *s, const char *cwd, struct err *err);
 
-	if (r == 0)
-		r = mcp_read(&file, &all, err);
-	claude = r == 0 && !strcmp(path_base(file.path), ".claude.json") ?
-		 find_claude(file.path) : 0;
+/* Do @one to each server of @file that the call names, or to all. 0, or a negative
+ * errno with a message.
+ */
+static int for_file(struct call *call, const struct mcp_file *file, const char *cwd,
+		    server_fn one, struct err *err)
+{
+	auto_servers struct mcp_servers all = { 0 };
+	int r = mcp_read(file, &all, err);
+	const pid_t claude = all.len && !strcmp(path_base(file->path), ".claude.json") ?
+			     find_claude(file->path) : 0;
+
 	if (claude)
 		r = fail(err, -EBUSY, "mcp: Claude Code is running (process %d) and would write its own copy of %s; end it first",
-			 (int)claude, file.path);
+			 (int)claude, file->path);
 	for (int i = 1; i < call->count && r == 0; i++) {
 		const struct mcp_server *s = mcp_server_find(&all, call->args[i]);
 
-		r = s ? one(call, &file, s, cwd, err) :
+		r = s ? one(call, file, s, cwd, err) :
 		    fail(err, -ENOENT, "%s: there is no server '%s'; 'cloche mcp status' lists them",
-			 file.path, call->args[i]);
+			 file->path, call->args[i]);
 	}
-	for (size_t i = 0; i < all.len && call->count == 1 && r >= 0; i++) {
+	for (size_t i = 0; i < all.len && call->count <= 1 && r == 0; i++) {
 		if (all.v[i].command.to)
-			r = one(call, &file, &all.v[i], cwd, err);
+			r = one(call, file, &all.v[i], cwd, err);
 	}
-	if (r >= 0 && !all.len)
-		terminal_line(stdout, "%s: has no MCP servers", file.path);
-	mcp_file_done(&file);
+	if (r == 0 && !all.len && (call->count || access(file->path, F_OK) == 0))
+		terminal_line(stdout, "%s: has no MCP servers", file->path);
 	return r;
+}
+
+/* The same for the file of the agent that the call names, or of all agents: then what
+ * is wrong with one file is printed, and the others follow
+ */
+static int for_each(struct call *call, struct err *err, server_fn one)
+{
+	const char *name = call_flag(call, "scope");
+	const enum mcp_scope scope = mcp_scope_find(name ? name : "user");
+	const char *agent = call->count ? call->args[0] : NULL;
+	auto_free char *cwd = getcwd(NULL, 0);
+	struct mcp_file file;
+	bool known = false, found = false, none = true;
+	int r = cwd ? 0 : fail_errno(err, "cannot tell the current directory"), failed = 0;
+
+	for (size_t i = 0; r == 0 && mcp_file_at(i, cwd, &file); i++) {
+		const bool named = !agent || !strcmp(file.agent, agent);
+
+		known |= named;
+		found |= named && file.scope == scope;
+		none &= !found || access(file.path, F_OK) < 0;
+		if (named && file.scope == scope)
+			r = for_file(call, &file, cwd, one, err);
+		if (r < 0 && !agent) {
+			stderr_line("cloche: %s", err->msg);
+			failed = 1;
+			r = 0;
+		}
+		mcp_file_done(&file);
+	}
+	if (r == 0 && !known)
+		r = fail(err, -EINVAL, "mcp %s: '%s' is not one of claude, codex, gemini, cursor, vscode",
+			 call->name, agent);
+	else if (r == 0 && !found)
+		r = fail(err, -EINVAL, "mcp: --scope %s is not a scope of %s", name,
+			 agent ? agent : "any agent");
+	else if (r == 0 && !agent && none)
+		puts("There are no settings of claude, codex, gemini, cursor or vscode.");
+	return r < 0 ? r : failed;
 }
 
 static int wrap_one(struct call *call, const struct mcp_file *file,
@@ -201,10 +213,11 @@ static int wrap_one(struct call *call, const struct mcp_file *file,
 	if (!first || call->count > 1)
 		r = mcp_wrap(file, s->name, self, (const char *const *)options.v, err);
 	if (r > 0)
-		terminal_line(stdout, "%s: starts in the sandbox from now on:%s",
-			      s->name, buf_str(&shown));
+		terminal_line(stdout, "%s %s: starts in the sandbox from now on:%s",
+			      file->agent, s->name, buf_str(&shown));
 	else if (r == 0)
-		terminal_line(stdout, "%s: starts in the sandbox already", s->name);
+		terminal_line(stdout, "%s %s: starts in the sandbox already",
+			      file->agent, s->name);
 	strings_done(&options);
 	return r < 0 ? r : 0;
 }
@@ -226,9 +239,9 @@ static int unwrap_one(struct call *call, const struct mcp_file *file,
 
 	(void)cwd;
 	if (r > 0)
-		terminal_line(stdout, "%s: starts as before", s->name);
+		terminal_line(stdout, "%s %s: starts as before", file->agent, s->name);
 	else if (r == 0 && call->count > 1)
-		terminal_line(stdout, "%s: is not wrapped", s->name);
+		terminal_line(stdout, "%s %s: is not wrapped", file->agent, s->name);
 	return r < 0 ? r : 0;
 }
 

@@ -219,6 +219,9 @@ static int apply_options(void *arg, struct policy *policy, struct err *err)
 
 	event_stream_protect(policy, options_get(options, OPTION_EVENTS));
 	immutable_files_add(policy);
+	if (options_has(options, OPTION_READ_ONLY))
+		policy_add_literal(policy, PATH_DENY_WRITE, policy->project, RULE_USER,
+				   option_origin(policy, "--read-only"));
 	if (options_has(options, OPTION_SHARE_TMP))
 		tmpdir_share(policy, option_origin(policy, "--share-tmp"));
 	for (size_t i = 0; i < options->granted.len; i++)

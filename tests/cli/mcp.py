@@ -185,7 +185,7 @@ def the_status_says_what_runs_outside(t):
           "K=s3cret").ok()
     r = t.run("mcp", "status", "gemini").ok()
     contains(r.out, "gemini one (user): in the sandbox: --quiet --profile home "
-             "--deny-write . --allow api.example.org --env K\n")
+             "--read-only --allow api.example.org --env K\n")
     lacks(r.out, "s3cret")
     t.run("mcp", "status").ended(1)
     t.run("mcp", "wrap", "claude", "--scope", "project").ok()
@@ -195,6 +195,52 @@ def the_status_says_what_runs_outside(t):
           [("claude", "p", "sandbox"), ("gemini", "one", "sandbox"),
            ("gemini", "far", "remote")])
     t.run("mcp", "status", "emacs").ended(2)
+
+
+@test
+def without_an_agent_all_of_them_are_wrapped(t):
+    contains(t.run("mcp", "wrap").ok().out, "no settings of")
+    before = {}
+    for agent, file in USER.items():
+        path = f"{t.home}/{file}"
+        t.write(path, next(iter(texts(agent))).replace("PROGRAM", "x"))
+        before[path] = raw(path)
+    broken = t.write(t.home + "/.cursor/mcp.json", "{ broken")
+    project = t.write(".mcp.json", json.dumps({"mcpServers": {"p": {"command": "x"}}}))
+    r = t.run("mcp", "wrap", "--net", "none").ended(1)
+    equal(sorted(line.split(":")[0] for line in r.out.splitlines()),
+          ["claude one", "codex one", "gemini one", "vscode one"])
+    contains(r.err, broken)
+    # Not what is the repository's
+    equal(raw(project), json.dumps({"mcpServers": {"p": {"command": "x"}}}))
+    t.write(broken, before[broken])
+    contains(t.run("mcp", "wrap", "--net", "none").ok().out,
+             "cursor one: starts in the sandbox from now on: --quiet")
+    for agent, file in USER.items():
+        equal(entry(t, f"{t.home}/{file}", agent)["command"], CLOCHE)
+    t.run("mcp", "unwrap").ok()
+    for path, text in before.items():
+        equal(raw(path), text)
+    t.run("mcp", "wrap", "--scope", "odd").ended(2)
+
+
+@test
+def the_project_is_read_only_from_below_it(t):
+    server = make_server(t)
+    subprocess.run(["git", "init", "-q", t.dir], check=True)
+    below = t.dir + "/src/deep"
+    os.makedirs(below)
+    script = "for d in . .. ../..; do (echo x > $d/new) 2>/dev/null && echo $d; done; true"
+    path = t.write(t.home + "/.cursor/mcp.json", json.dumps({"mcpServers": {
+        "one": {"command": "sh", "args": ["-c", script]}}}))
+    start = entry(t, path, "cursor")
+    t.run("mcp", "wrap", "cursor", "--net", "none").ok()
+    found = entry(t, path, "cursor")
+    equal(t.outside(found["command"], *found["args"], cwd=below).ok().out, "")
+    # Control: without that option all of the work tree is writable
+    words = [x for x in found["args"] if x != "--read-only"]
+    equal(t.outside(found["command"], *words, cwd=below).ok().out, ".\n..\n../..\n")
+    check(start["command"] == "sh" and server)
 
 
 @test
