@@ -57,6 +57,7 @@ enum {
  * @locks, @nlocks: Locks of git's settings that were made for the command: open, so that
  *		their inode numbers are not used again
  * @private, @nprivate: What was written in the private home, in words
+ * @keyring:	See observer_rules_made_keyring()
  * @once:	Writable for the current call, by a person's answer; or NULL
  */
 struct observer_rules {
@@ -69,6 +70,7 @@ struct observer_rules {
 	unsigned int nnoted, nprivate, nlocks;
 	int locks[OBSERVE_LOCKS_MAX];
 	const char *once;
+	bool keyring;
 };
 
 struct observer_rules *observer_rules_new(const struct view *view, const struct plan *plan,
@@ -284,6 +286,12 @@ void observer_rules_take_noted(struct observer_rules *o, struct observer_rules *
 	o->nnoted += before->nnoted;
 	buf_add(&o->private, before->private.p, before->private.len);
 	o->nprivate += before->nprivate;
+	o->keyring |= before->keyring;
+}
+
+bool observer_rules_made_keyring(const struct observer_rules *o)
+{
+	return o->keyring;
 }
 
 const char *observer_rules_private(const struct observer_rules *o)
@@ -567,6 +575,8 @@ void observer_rules_verdict(struct observer_rules *o, enum observer_op op,
 	if (!v.allowed && !v.rule)
 		ret->rule_key = "sandbox.filesystem.allowWrite";
 	if (v.allowed && op == OBSERVER_WRITE) {
+		o->keyring |= !strcmp(path_base(path), "pubring.kbx") &&
+			      view_place(o->view, path) == VIEW_PRIVATE;
 		note_private(o, path);
 		check_names(o, path, ret);
 	}

@@ -40,6 +40,9 @@ const char *observer_rules_noted(const struct observer_rules *rules);
 /* Likewise: what it wrote to the private home of profile home */
 const char *observer_rules_private(const struct observer_rules *rules);
 
+/* True if a gpg has made a new keyring: it found none in the sandbox's own ~/.gnupg */
+bool observer_rules_made_keyring(const struct observer_rules *rules);
+
 /* What may be done with @path, absolute and real, from inside */
 void observer_rules_verdict(struct observer_rules *rules, enum observer_op op,
 			    const char *path, struct observer_verdict *ret);

@@ -631,6 +631,23 @@ static void print_footer(const struct monitor *w, bool failed)
 	output_print(w->run->output, text.p, text.len);
 }
 
+/* A gpg that knows no key says so itself, but not why */
+static void explain_keys(const struct monitor *w)
+{
+	const struct view *view = current_view(w);
+	auto_free char *ring = view->home ? path_join(view->home, ".gnupg/pubring.kbx") :
+					    NULL;
+	auto_free char *database = view->home ?
+		path_join(view->home, ".gnupg/public-keys.d/pubring.db") : NULL;
+
+	if (!ring || !w->observe || !observer_rules_made_keyring(w->observe))
+		return;
+	if (access(ring, F_OK) == 0 && view->policy->profile == PROFILE_HOME)
+		output_say(w->run->output, "note: gpg knows no keys: profile home has none (--read ~/.gnupg/pubring.kbx shows the public ones)");
+	else if (access(database, F_OK) == 0)
+		output_say(w->run->output, "note: gpg knows no keys: keyboxd has them, which does not run inside (gpg --export > ~/.gnupg/pubring.gpg makes a file of the public ones, which is shown)");
+}
+
 void monitor_finish(struct monitor *w, bool failed)
 {
 	const struct observer_stats stats = w->observer ?
@@ -660,6 +677,7 @@ void monitor_finish(struct monitor *w, bool failed)
 	if (w->observe && *observer_rules_private(w->observe))
 		output_say(w->run->output, "note: profile home: not kept: %s(--write PATH keeps it)",
 			  observer_rules_private(w->observe));
+	explain_keys(w);
 	print_footer(w, failed);
 }
 

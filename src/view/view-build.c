@@ -61,6 +61,26 @@ static bool is_worth_a_note(const struct path_rule *rule)
 	return rule->strength != RULE_BASELINE || rule->place == PLACE_LAYER;
 }
 
+/* True if @rule shows a file of a directory of the sandbox's own (OWN in
+ * hidden-paths.def), which is a link of the user's while the file is not: @real is the
+ * file of that name in the directory that is hidden
+ */
+static bool is_in_own_dir(const struct view *view, const struct path_rule *rule,
+			  const char *real)
+{
+	const struct path_rules *hidden = &view->policy->paths[PATH_DENY_READ];
+	auto_free char *dir = path_parent(rule->path);
+	auto_free char *real_dir = realpath(dir, NULL);
+	auto_free char *file = real_dir ? path_join(real_dir, path_base(rule->path)) : NULL;
+	size_t i = 0;
+
+	while (i < hidden->len && (hidden->v[i].place != PLACE_PRIVATE || hidden->v[i].glob ||
+				   strcmp(hidden->v[i].path, dir) != 0))
+		i++;
+	return rule->strength == RULE_BASELINE && i < hidden->len && file &&
+	       !strcmp(file, real);
+}
+
 /* @path, of @rule, goes through a link to @real, which exists: 1 if that may be
  * followed, 0 if it may not, which is noted
  */
@@ -82,7 +102,7 @@ static int check_link(struct view *view, enum path_list list,
 	    !is_allowed_elsewhere(view, list, real))
 		view_note(view, mem_printf("'%s' goes through the symbolic link '%s' to '%s', which is not allowed itself; allow that path too",
 				      rule->text, end, real));
-	return !r;
+	return !r || is_in_own_dir(view, rule, real);
 }
 
 static int add_allow(struct view *view, enum path_list list,

@@ -114,12 +114,55 @@ def rules_of_the_user_come_first(t):
     with Signer(t) as signer:
         for options in (("--deny-read", signer.dir + "/pubring.kbx"),
                         ("--profile", "home")):
-            equal(t.inside("sh", "-c", "cat ~/.gnupg/pubring.kbx || :",
-                           options=options).ok().out, "", options)
+            r = t.inside("sh", "-c", "cat ~/.gnupg/pubring.kbx || :",
+                         options=options).ok()
+            equal(r.out, "", options)
+            lacks(r.err, "gpg knows no keys")
         [key] = os.listdir(signer.dir + "/private-keys-v1.d")
         path = f"{signer.dir}/private-keys-v1.d/{key}"
         contains(t.inside("cat", path, options=("--read", signer.dir)).ok().out,
                  "key")
+
+
+@test
+def the_directory_may_be_a_link(t):
+    with Signer(t) as signer:
+        t.outside("gpgconf", "--kill", "all").ok()
+        os.makedirs(t.home + "/dotfiles")
+        os.rename(signer.dir, t.home + "/dotfiles/gnupg")
+        os.symlink("dotfiles/gnupg", signer.dir)
+        for where in (signer.dir, t.home + "/dotfiles/gnupg"):
+            equal(t.inside("ls", "-A", where).ok().out, "pubring.kbx\ntrustdb.gpg\n")
+        equal(signer.verify(t.inside), signer.verified)
+        # But not the keyring, which could lead to any file
+        real = t.home + "/dotfiles/gnupg/pubring.kbx"
+        os.rename(real, t.home + "/dotfiles/pubring.kbx")
+        os.symlink("../pubring.kbx", real)
+        equal(t.inside("ls", "-A", signer.dir).ok().out, "trustdb.gpg\n")
+
+
+@test
+def a_line_says_why_there_are_no_keys(t):
+    with Signer(t) as signer:
+        log = ("git", "log", "--show-signature")
+        ring = signer.dir + "/pubring.kbx"
+        r = t.inside(*log, options=("--profile", "home")).ok()
+        lacks(r.out + r.err, "Good signature")
+        contains(r.err, "gpg knows no keys: profile home has none (--read ~/.gnupg/pubring.kbx ")
+        r = t.inside(*log, options=("--profile", "home", "--read", ring)).ok()
+        contains(r.out + r.err, "Good signature")
+        lacks(r.err, "gpg knows no keys")
+        # As keyboxd of GnuPG 2.4 has them
+        exported = t.outside("sh", "-c", "gpg --export > exported").ok()
+        os.mkdir(signer.dir + "/public-keys.d")
+        os.rename(ring, signer.dir + "/public-keys.d/pubring.db")
+        r = t.inside(*log).ok()
+        lacks(r.out + r.err, "Good signature", exported)
+        contains(r.err, "gpg knows no keys: keyboxd has them")
+        os.rename("exported", signer.dir + "/pubring.gpg")
+        r = t.inside(*log).ok()
+        contains(r.out + r.err, "Good signature")
+        lacks(r.err, "gpg knows no keys")
 
 
 main()
