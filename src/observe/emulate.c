@@ -342,23 +342,47 @@ static int emulate_call(const struct notification *q, int fd, bool one_user)
 	return r < 0 ? -errno : 0;
 }
 
+/* Without them much else would fail, and safely, if they cannot be taken up again */
+static int drop_caps(struct sys_caps *before)
+{
+	struct sys_caps none;
+
+	if (sys_capget(before) < 0)
+		return -errno;
+	none = *before;
+	none.effective = 0;
+	return before->effective && sys_capset(&none) < 0 ? -errno : 0;
+}
+
+static void restore_caps(const struct sys_caps *before)
+{
+	if (before->effective)
+		(void)sys_capset(before);
+}
+
 int emulate(const struct notification *q, int fd, bool one_user)
 {
-	struct sys_caps before, none;
+	struct sys_caps before;
 	mode_t mask;
-	int r;
+	int r = drop_caps(&before);
 
-	if (sys_capget(&before) < 0)
-		return -errno;
-	none = before;
-	none.effective = 0;
-	if (before.effective && sys_capset(&none) < 0)
-		return -errno;
+	if (r < 0)
+		return r;
 	mask = umask(0);
 	r = emulate_call(q, fd, one_user);
 	umask(mask);
-	/* Without them much else would fail, and safely */
-	if (before.effective)
-		(void)sys_capset(&before);
+	restore_caps(&before);
 	return r;
+}
+
+bool emulate_may_read(const char *path)
+{
+	struct sys_caps before;
+	bool may;
+
+	if (drop_caps(&before) < 0)
+		return false;
+	may = faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 || errno != EACCES;
+	restore_caps(&before);
+	return may;
 }

@@ -23,4 +23,7 @@ struct notification;
  */
 int emulate(const struct notification *q, int fd, bool one_user);
 
+/* True if the permissions of @path let the command read it, which has no capabilities */
+bool emulate_may_read(const char *path);
+
 #endif /* OBSERVE_EMULATE_H */

@@ -30,6 +30,7 @@
 #include "plan/plan.h"
 #include "plan/overlay-path.h"
 #include "policy/gitconfig.h"
+#include "policy/never-list.h"
 #include "policy/policy.h"
 #include "policy/protected-names.h"
 #include "report/violation.h"
@@ -287,6 +288,11 @@ void observer_rules_take_noted(struct observer_rules *o, struct observer_rules *
 	buf_add(&o->private, before->private.p, before->private.len);
 	o->nprivate += before->nprivate;
 	o->keyring |= before->keyring;
+}
+
+bool observer_rules_is_foreign(const struct observer_rules *o, const char *path)
+{
+	return never_list_is_other_home(o->view->policy, path);
 }
 
 bool observer_rules_made_keyring(const struct observer_rules *o)

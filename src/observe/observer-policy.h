@@ -43,6 +43,9 @@ const char *observer_rules_private(const struct observer_rules *rules);
 /* True if a gpg has made a new keyring: it found none in the sandbox's own ~/.gnupg */
 bool observer_rules_made_keyring(const struct observer_rules *rules);
 
+/* True if @path, absolute, is in the home of another user */
+bool observer_rules_is_foreign(const struct observer_rules *rules, const char *path);
+
 /* What may be done with @path, absolute and real, from inside */
 void observer_rules_verdict(struct observer_rules *rules, enum observer_op op,
 			    const char *path, struct observer_verdict *ret);

@@ -530,6 +530,30 @@ static bool ask(struct observer *o, const struct notification *q, const struct d
 	return true;
 }
 
+/* Where reads are recorded: the permissions of another user's home refuse this one, no
+ * rule. @r is the result of the decision.
+ */
+static void refuse_foreign(struct observer *o, const struct notification *q, int r,
+			   struct decision *g)
+{
+	struct resolved_path *p = &o->paths[0];
+	auto_free char *path = NULL;
+
+	if (!q->reads || !o->config->reads || o->config->files || g->error ||
+	    (r < 0 && r != -EACCES))
+		return;
+	path = path_resolve("/", o->names[0].full);
+	if (strlen(path) >= sizeof(p->path) ||
+	    !observer_rules_is_foreign(o->config->rules, path) || emulate_may_read(path))
+		return;
+	memcpy(p->path, path, strlen(path) + 1);
+	*g = (struct decision) {
+		.error = EACCES, .report = true, .kind = VIOLATION_FS_READ, .path = p,
+		.verdict = { .answer = OBSERVER_DENIED, .final = true,
+			     .reason = "the home of another user" },
+	};
+}
+
 static int answer(struct observer *o, const struct seccomp_notif *notif)
 {
 	struct notification q = {
@@ -549,6 +573,7 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		else
 			d = refuse_unseen(o, q.reads);
 	}
+	refuse_foreign(o, &q, r, &d);
 	if (r >= 0 && ask(o, &q, &d))
 		d.answer = DECISION_PENDING;
 	else if (q.call->what < CALL_CONNECT)

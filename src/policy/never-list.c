@@ -75,10 +75,20 @@ static const struct protected_row *find_protected(const struct policy *policy,
 	return row;
 }
 
-const char *never_list_path(const struct policy *policy, const char *path)
+/* Root's own is not beside the others */
+bool never_list_is_other_home(const struct policy *policy, const char *path)
 {
 	const char *home = policy->home;
 	auto_free char *homes = home ? path_parent(home) : NULL;
+
+	return home && !path_is_within(home, path) &&
+	       (path_is_below("/home", path) ||
+		(strcmp(homes, "/") && path_is_below(homes, path)));
+}
+
+const char *never_list_path(const struct policy *policy, const char *path)
+{
+	const char *home = policy->home;
 	const struct protected_row *row = find_protected(policy, path);
 	const struct path_rule *secret = find_secret(policy, path, false);
 
@@ -90,15 +100,9 @@ const char *never_list_path(const struct policy *policy, const char *path)
 		return "keys or passwords are in that directory as well";
 	if (is_on_path(path))
 		return "programs that a shell finds by name";
-	if (!home)
-		return NULL;
-	if (path_is_within(path, home))
+	if (home && path_is_within(path, home))
 		return "the whole home";
-	/* Root's own is not beside the others */
-	return !path_is_within(home, path) &&
-	       (path_is_below("/home", path) ||
-		(strcmp(homes, "/") && path_is_below(homes, path))) ?
-	       "the home of another user" : NULL;
+	return never_list_is_other_home(policy, path) ? "the home of another user" : NULL;
 }
 
 const char *never_list_socket(const char *path)

@@ -8,12 +8,17 @@
 #ifndef POLICY_NEVER_LIST_H
 #define POLICY_NEVER_LIST_H
 
+#include <stdbool.h>
+
 struct policy;
 
 /* @path, absolute: a secret, a name that programs obey, a directory with such in it, a
  * directory of programs, the whole home, another user's home. For reading and writing.
  */
 const char *never_list_path(const struct policy *policy, const char *path);
+
+/* @path, absolute, is in the home of another user */
+bool never_list_is_other_home(const struct policy *policy, const char *path);
 
 /* The Unix socket @path: of root's, or of a daemon that acts for whoever connects */
 const char *never_list_socket(const char *path);

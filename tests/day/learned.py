@@ -364,7 +364,8 @@ HOSTILE = {
     "curl -sf -m 5 http://169.254.169.254/latest/": "169.254.169.254",
     "curl -sf -m 5 http://metadata.google.internal/": "metadata.google.internal",
     "curl -s -m 5 --unix-socket AWAY/docker.sock http://x/": "docker.sock",
-    "echo x > /home/other/x": "/home/other",
+    "echo x > /home/other/x": "/home/other/x",
+    "cat /home/other/.ssh/id_rsa": "/home/other/.ssh/id_rsa",
 }
 
 

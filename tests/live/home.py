@@ -358,7 +358,7 @@ def a_directory_above_the_home_may_be_a_link(t):
 @test
 def the_homes_of_others_are_hidden(t):
     """But for what leads to one's own. Root could read all; the home beside ours
-    is open to all (tools/as)
+    is open to all, but for its .ssh (tools/as)
     """
     look = ("ls -A /home /root; cat /home/other/open /home/other/.ssh/id_rsa; "
             "cat /root/.bashrc; true")

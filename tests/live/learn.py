@@ -88,7 +88,8 @@ def a_hostile_job_gets_nothing_proposed(t):
     t.outside("git", "init", "-q", t.dir).ok()
     t.write("job", f"""
 code=0
-for file in {t.home}/.ssh/id_rsa {t.home}/.netrc {t.home}/.aws/credentials; do
+for file in {t.home}/.ssh/id_rsa {t.home}/.netrc {t.home}/.aws/credentials \\
+            /home/other/.ssh/id_rsa; do
     cat $file > /dev/null 2>&1 || code=1
 done
 for file in {t.home}/.bashrc {t.home}/.profile {t.home}/.ssh/authorized_keys \\
@@ -110,6 +111,9 @@ exit $code
     for word in (".ssh/id_rsa", ".netrc", ".aws/credentials", ".bashrc", ".profile",
                  "authorized_keys", "pre-commit", "169.254.169.254"):
         contains(told, word)
+    # No rule refuses this one, but the permissions do
+    if os.path.isdir("/home/other"):
+        contains(told, "read /home/other/.ssh/id_rsa (the home of another user")
     for line in answer["refusedOnPurpose"]:
         check(line.endswith(")") and " (" in line, line)
 
