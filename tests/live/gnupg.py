@@ -134,11 +134,14 @@ def the_directory_may_be_a_link(t):
         for where in (signer.dir, t.home + "/dotfiles/gnupg"):
             equal(t.inside("ls", "-A", where).ok().out, "pubring.kbx\ntrustdb.gpg\n")
         equal(signer.verify(t.inside), signer.verified)
-        # But not the keyring, which could lead to any file
+        # But not the keyring, which could lead to any secret
+        t.write(t.home + "/.ssh/id_rsa", "SECRET")
         real = t.home + "/dotfiles/gnupg/pubring.kbx"
-        os.rename(real, t.home + "/dotfiles/pubring.kbx")
-        os.symlink("../pubring.kbx", real)
-        equal(t.inside("ls", "-A", signer.dir).ok().out, "trustdb.gpg\n")
+        os.unlink(real)
+        os.symlink("../../.ssh/id_rsa", real)
+        for path in (signer.dir + "/pubring.kbx", t.home + "/.ssh/id_rsa"):
+            equal(t.outside("cat", path).ok().out, "SECRET")	# The control
+            lacks(t.inside("cat", path).out, "SECRET")
 
 
 @test
