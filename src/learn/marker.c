@@ -16,7 +16,8 @@
 
 /* No row has the name of a registry: the project or the tool names it */
 static const struct marker markers[] = {
-	{ "package.json", TOOL_NPM, MARKER_PACKAGE_JSON, MARKER_FILE_MAX },
+	{ "package.json", TOOL_NPM, MARKER_JSON, MARKER_FILE_MAX,
+	  "dependencies/* devDependencies/* optionalDependencies/*" },
 	{ "package-lock.json", TOOL_NPM, MARKER_KEYS, MARKER_LOCK_MAX, "resolved" },
 	{ "npm-shrinkwrap.json", TOOL_NPM, MARKER_KEYS, MARKER_LOCK_MAX, "resolved" },
 	{ "yarn.lock", TOOL_NPM, MARKER_KEYS, MARKER_LOCK_MAX, "resolved" },
@@ -57,8 +58,10 @@ static const struct marker markers[] = {
 	  NULL, "url" },
 	{ "gradle-wrapper.properties", TOOL_GRADLE, MARKER_KEYS, MARKER_FILE_MAX,
 	  "distributionUrl" },
-	{ "composer.json", TOOL_COMPOSER, MARKER_COMPOSER_JSON, MARKER_FILE_MAX },
-	{ "composer.lock", TOOL_COMPOSER, MARKER_COMPOSER_LOCK, MARKER_FILE_MAX },
+	{ "composer.json", TOOL_COMPOSER, MARKER_JSON, MARKER_FILE_MAX,
+	  "repositories/*/url" },
+	{ "composer.lock", TOOL_COMPOSER, MARKER_JSON, MARKER_FILE_MAX,
+	  "packages/*/dist/url packages-dev/*/dist/url" },
 	{ "Dockerfile*", TOOL_DOCKER, MARKER_PRESENT },
 	{ "Containerfile*", TOOL_DOCKER, MARKER_PRESENT },
 	{ ".gitmodules", TOOL_GIT, MARKER_GIT_CONFIG, MARKER_FILE_MAX },
@@ -385,48 +388,32 @@ static void emit_text(enum marker_what what, const json_t *value, marker_fn fn,
 		emit(what, text, strlen(text), fn, arg);
 }
 
-static void package_json(const json_t *root, marker_fn fn, void *arg)
+/* The values at @path, up to a blank: keys, and "*" for each member. Where the members
+ * have names, as packages do, "@scope/name" is a scope of npm's.
+ */
+static void scan_members(const json_t *at, const char *path, marker_fn fn, void *arg)
 {
-	static const char *const lists[] = {
-		"dependencies", "devDependencies", "optionalDependencies",
-	};
+	const size_t n = strcspn(path, "/ ");
+	const char *rest = path + n + (path[n] == '/');
+	auto_free char *key = mem_strndup(path, n);
 	const char *name;
 	json_t *value;
-
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		json_object_foreach(json_object_get(root, lists[i]), name, value) {
-			const char *slash = strchr(name, '/');
-
-			if (*name == '@' && slash)
-				emit(MARKER_SCOPE, name, (size_t)(slash - name),
-				     fn, arg);
-			emit_text(MARKER_URL, value, fn, arg);
-		}
-	}
-}
-
-static void composer_json(const json_t *root, marker_fn fn, void *arg)
-{
-	json_t *list = json_object_get(root, "repositories"), *entry;
-	const char *name;
 	size_t i;
 
-	json_array_foreach(list, i, entry)
-		emit_text(MARKER_URL, json_object_get(entry, "url"), fn, arg);
-	json_object_foreach(list, name, entry)
-		emit_text(MARKER_URL, json_object_get(entry, "url"), fn, arg);
-}
-
-static void composer_lock(const json_t *root, marker_fn fn, void *arg)
-{
-	static const char *const lists[] = { "packages", "packages-dev" };
-	const json_t *entry;
-	size_t n;
-
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		json_array_foreach(json_object_get(root, lists[i]), n, entry)
-			emit_text(MARKER_URL, json_object_get(
-				json_object_get(entry, "dist"), "url"), fn, arg);
+	if (!n) {
+		emit_text(MARKER_URL, at, fn, arg);
+		return;
+	}
+	if (strcmp(key, "*") != 0) {
+		scan_members(json_object_get(at, key), rest, fn, arg);
+		return;
+	}
+	json_array_foreach(at, i, value)
+		scan_members(value, rest, fn, arg);
+	json_object_foreach((json_t *)(size_t)at, name, value) {
+		if (*name == '@' && strchr(name, '/'))
+			emit(MARKER_SCOPE, name, strcspn(name, "/"), fn, arg);
+		scan_members(value, rest, fn, arg);
 	}
 }
 
@@ -437,12 +424,10 @@ static void scan_json(const struct marker *m, const char *text, size_t n,
 
 	if (!json_is_object(root))
 		fn(arg, MARKER_BAD, "", 0);
-	else if (m->form == MARKER_PACKAGE_JSON)
-		package_json(root, fn, arg);
-	else if (m->form == MARKER_COMPOSER_JSON)
-		composer_json(root, fn, arg);
-	else
-		composer_lock(root, fn, arg);
+	for (const char *path = m->keys; root && *path; path += strspn(path, " ")) {
+		scan_members(root, path, fn, arg);
+		path += strcspn(path, " ");
+	}
 	json_decref(root);
 }
 
@@ -467,9 +452,7 @@ void marker_scan(const struct marker *m, const char *text, size_t n, marker_fn f
 	case MARKER_XML:
 		scan_xml(m, text, n, fn, arg);
 		break;
-	case MARKER_PACKAGE_JSON:
-	case MARKER_COMPOSER_JSON:
-	case MARKER_COMPOSER_LOCK:
+	case MARKER_JSON:
 		scan_json(m, text, n, fn, arg);
 		break;
 	}

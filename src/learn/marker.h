@@ -29,9 +29,7 @@ enum marker_form {
 	MARKER_GO_MOD,
 	MARKER_GIT_CONFIG,
 	MARKER_XML,		/* <section> ... <key>URL</key> */
-	MARKER_PACKAGE_JSON,
-	MARKER_COMPOSER_JSON,
-	MARKER_COMPOSER_LOCK,
+	MARKER_JSON,		/* The keys are paths: "packages/dist/url", "*" for any member */
 };
 
 /**

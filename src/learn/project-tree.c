@@ -135,7 +135,7 @@ static char *join(const char *dir, const char *name)
 	return *dir ? path_join(dir, name) : mem_strdup(name);
 }
 
-/* @path is relative to the project, "" for itself; takes @fd over */
+/* @path is relative to the project, "" for itself */
 static void walk_dir(struct walk *w, int fd, const char *path, unsigned int depth)
 {
 	struct strings files = { 0 }, dirs = { 0 };
@@ -148,7 +148,7 @@ static void walk_dir(struct walk *w, int fd, const char *path, unsigned int dept
 	}
 	for (size_t i = 0; depth < PROPOSAL_DEPTH_MAX && i < dirs.len; i++) {
 		auto_free char *below = join(path, dirs.v[i]);
-		int dir;
+		auto_close int dir = -1;
 
 		if (++w->dirs > PROPOSAL_DIRS_MAX) {
 			proposal_note(w->p, "more than %d directories; the rest was left out",
@@ -162,7 +162,6 @@ static void walk_dir(struct walk *w, int fd, const char *path, unsigned int dept
 	}
 	strings_done(&files);
 	strings_done(&dirs);
-	(void)close(fd);
 }
 
 /* The remotes of the repository; a .git that names another directory must be trusted */
@@ -192,15 +191,11 @@ int proposal_read_tree(struct proposal *p, const char *root, struct err *err)
 {
 	struct walk w = { .p = p };
 	auto_close int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int copy;
 
 	if (fd < 0)
 		return fail_errno(err, "cannot read '%s'", root);
-	copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (copy < 0)
-		return fail_errno(err, "cannot read '%s'", root);
 	w.root = fd;
-	walk_dir(&w, copy, "", 0);
+	walk_dir(&w, fd, "", 0);
 	read_remotes(p, root);
 	return 0;
 }

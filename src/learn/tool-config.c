@@ -27,7 +27,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "base/text.h"
+#include "base/proc.h"
+#include "base/sys.h"
 #include "learn/proposal.h"
 
 enum {
@@ -50,10 +51,10 @@ struct question {
 static char *find_program(const char *name, const char *root)
 {
 	const char *path = getenv("PATH");
+	char *next;
 
-	while (path && *path) {
-		const size_t n = strcspn(path, ":");
-		auto_free char *dir = mem_strndup(path, n);
+	while ((next = path_next_dir(&path))) {
+		auto_free char *dir = next;
 		auto_free char *file = path_join(dir, name);
 		auto_free char *real_dir = *dir == '/' ? realpath(dir, NULL) : NULL;
 		auto_free char *real = real_dir ? realpath(file, NULL) : NULL;
@@ -63,8 +64,6 @@ static char *find_program(const char *name, const char *root)
 		    !path_is_within(root, real_dir) && stat(real, &st) == 0 &&
 		    S_ISREG(st.st_mode) && access(real, X_OK) == 0)
 			return take_ptr(file);
-		path += n;
-		path += *path == ':';
 	}
 	return NULL;
 }
@@ -86,22 +85,14 @@ static void run_child(const char *file, const char *const *argv, int out)
 	_exit(127);
 }
 
-static long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Read until the end, ANSWER_MAX or ANSWER_MS. 0, or a negative errno. */
 static int read_answer(int fd, struct buf *out)
 {
-	const long end = now_ms() + ANSWER_MS;
+	const int64_t end = now_ms(CLOCK_MONOTONIC) + ANSWER_MS;
 
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
-		const long left = end - now_ms();
+		const int64_t left = end - now_ms(CLOCK_MONOTONIC);
 		char part[4096];
 		ssize_t n;
 
@@ -139,25 +130,16 @@ static int ask(const struct question *q, enum tool tool, const char *const *argv
 	(void)close(pipes[1]);
 	r = pid < 0 ? -EAGAIN : read_answer(pipes[0], out);
 	(void)close(pipes[0]);
-	if (pid > 0) {
-		if (r < 0)
-			(void)kill(-pid, SIGKILL);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	}
+	if (pid > 0 && r < 0)
+		(void)kill(-pid, SIGKILL);
+	if (pid > 0)
+		status = reap_wait(pid);
 	if (r == 0 && (!WIFEXITED(status) || WEXITSTATUS(status)))
 		r = -EIO;
 	if (r < 0)
 		proposal_note(q->p, "%s: '%s %s' failed (%s); nothing was written for it",
 			      tool_name(tool), argv[0], argv[1], strerror(-r));
 	return r;
-}
-
-static void note_missing(const struct question *q, enum tool tool,
-			 const char *what)
-{
-	proposal_note(q->p, "%s: %s is not installed, so %s is not known; nothing was written for it",
-		      q->p->used[tool], tool_name(tool), what);
 }
 
 /* Read a file of the user's, which may be missing */
@@ -206,7 +188,8 @@ static bool take_registry(const struct question *q, enum tool tool, int r,
 	const bool settled = q->p->settled[tool];
 
 	if (r == -ENOENT && !settled)
-		note_missing(q, tool, "its registry");
+		proposal_note(q->p, "%s: %s is not installed, so its registry is not known; nothing was written for it",
+			      q->p->used[tool], tool_name(tool));
 	if (r < 0 || !n)
 		return false;
 	if (settled)
@@ -214,18 +197,6 @@ static bool take_registry(const struct question *q, enum tool tool, int r,
 	else
 		proposal_add(q->p, tool, url, n, where, true);
 	return !settled;
-}
-
-static void ask_npm(const struct question *q)
-{
-	static const char *const argv[] = { "npm", "config", "get", "registry", NULL };
-	auto_buf struct buf out = { 0 };
-	int r;
-
-	ask_npm_scopes(q);
-	r = ask(q, TOOL_NPM, argv, &out);
-	(void)take_registry(q, TOOL_NPM, r, buf_str(&out), strcspn(buf_str(&out), "\r\n"),
-			    "npm config get registry");
 }
 
 /* pip prints its defaults, configured or not, with the help of install */
@@ -308,8 +279,7 @@ static void ask_go(const struct question *q)
 	char *rest = out.p;
 	bool direct;
 
-	if (r == -ENOENT)
-		note_missing(q, TOOL_GO, "its proxy");
+	(void)take_registry(q, TOOL_GO, r, NULL, 0, NULL);	/* Notes that there is no go */
 	for (size_t i = 0; r == 0 && rest && i < ARRAY_SIZE(values); i++)
 		values[i] = strsep(&rest, "\n");
 	if (r < 0 || !values[0] || !values[1] || !values[2])
@@ -395,30 +365,41 @@ static void ask_cargo(const struct question *q)
 		ask_cargo_indexes(q, cargo);
 }
 
-/* Each address in what a tool printed; @r is what ask() returned */
-static void take_urls(const struct question *q, enum tool tool, int r,
-		      const struct buf *out, const char *where)
+/* Each address that @argv prints, without backslashes: PHP writes https:\/\/ */
+static void take_printed(const struct question *q, enum tool tool,
+			 const char *const *argv, const char *where)
 {
-	const char *at = buf_str(out);
+	auto_buf struct buf out = { 0 }, text = { 0 };
+	const int r = ask(q, tool, argv, &out);
 
 	if (r < 0)
 		(void)take_registry(q, tool, r, NULL, 0, NULL);
-	while (r == 0 && *at) {
+	for (size_t i = 0; r == 0 && i < out.len; i++) {
+		if (out.p[i] != '\\')
+			buf_addc(&text, out.p[i]);
+	}
+	for (const char *at = buf_str(&text); *at; at += *at != '\0') {
 		const size_t n = strcspn(at, " \t\r\n\"',");
 
 		if (memmem(at, n, "://", 3))
 			(void)take_registry(q, tool, 0, at, n, where);
 		at += n;
-		at += *at != '\0';
 	}
+}
+
+static void ask_npm(const struct question *q)
+{
+	static const char *const argv[] = { "npm", "config", "get", "registry", NULL };
+
+	ask_npm_scopes(q);
+	take_printed(q, TOOL_NPM, argv, "npm config get registry");
 }
 
 static void ask_gem(const struct question *q)
 {
 	static const char *const argv[] = { "gem", "sources", "--list", NULL };
-	auto_buf struct buf out = { 0 };
 
-	take_urls(q, TOOL_BUNDLER, ask(q, TOOL_BUNDLER, argv, &out), &out, "gem sources");
+	take_printed(q, TOOL_BUNDLER, argv, "gem sources");
 }
 
 static void ask_composer(const struct question *q)
@@ -426,17 +407,8 @@ static void ask_composer(const struct question *q)
 	static const char *const argv[] = {
 		"composer", "config", "--global", "repositories", NULL,
 	};
-	auto_buf struct buf out = { 0 };
-	const int r = ask(q, TOOL_COMPOSER, argv, &out);
-	char *to = out.p;
 
-	for (const char *from = out.p; from && *from; from++) {
-		if (*from != '\\')	/* JSON, as PHP writes it: https:\/\/ */
-			*to++ = *from;
-	}
-	if (to)
-		*to = '\0';
-	take_urls(q, TOOL_COMPOSER, r, &out, "composer config repositories");
+	take_printed(q, TOOL_COMPOSER, argv, "composer config repositories");
 }
 
 static void ask_maven(const struct question *q)
@@ -456,31 +428,24 @@ static void ask_maven(const struct question *q)
 			      q->p->used[TOOL_MAVEN]);
 }
 
-static void ask_gradle(const struct question *q)
-{
-	if (!q->p->settled[TOOL_GRADLE])
-		proposal_note(q->p, "%s: Gradle's repositories are not in its configuration; nothing was written for it",
-			      q->p->used[TOOL_GRADLE]);
-}
-
-static void ask_docker(const struct question *q)
-{
-	proposal_note(q->p, "%s: images are built by a daemon outside of the sandbox, which needs no rule",
-		      q->p->used[TOOL_DOCKER]);
-}
-
 void proposal_ask_tools(struct proposal *p, const char *root, const char *home)
 {
 	static void (*const asks[TOOL_COUNT])(const struct question *q) = {
 		[TOOL_NPM] = ask_npm, [TOOL_PIP] = ask_pip, [TOOL_GO] = ask_go,
 		[TOOL_CARGO] = ask_cargo, [TOOL_BUNDLER] = ask_gem,
-		[TOOL_MAVEN] = ask_maven, [TOOL_GRADLE] = ask_gradle,
-		[TOOL_COMPOSER] = ask_composer, [TOOL_DOCKER] = ask_docker,
+		[TOOL_MAVEN] = ask_maven, [TOOL_COMPOSER] = ask_composer,
+	};
+	/* Of tools that cannot be asked */
+	static const char *const notes[TOOL_COUNT] = {
+		[TOOL_GRADLE] = "Gradle's repositories are not in its configuration; nothing was written for it",
+		[TOOL_DOCKER] = "images are built by a daemon outside of the sandbox, which needs no rule",
 	};
 	const struct question question = { p, root, home };
 
 	for (size_t i = 0; i < TOOL_COUNT; i++) {
 		if (p->used[i] && asks[i])
 			asks[i](&question);
+		if (p->used[i] && notes[i] && !p->settled[i])
+			proposal_note(p, "%s: %s", p->used[i], notes[i]);
 	}
 }

@@ -158,7 +158,7 @@ int trial_run(char *const *argv, struct needs *needs, struct trial *ret,
 	      struct err *err)
 {
 	int pipes[PIPES][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
-	int status = 0, r = make_pipes(pipes);
+	const int r = make_pipes(pipes);
 	pid_t pid = -1;
 
 	*ret = (struct trial){ 0 };
@@ -169,9 +169,7 @@ int trial_run(char *const *argv, struct needs *needs, struct trial *ret,
 	close_pipes(pipes, 1);
 	if (pid > 0) {
 		read_pipes(pipes, needs, ret);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-		ret->status = reap_exit_code(status);
+		ret->status = reap_exit_code(reap_wait(pid));
 	}
 	close_pipes(pipes, 0);
 	return pid > 0 ? 0 : fail_errno(err, "cannot start a trial run");
