@@ -464,6 +464,25 @@ def curl_and_git_ask_visibly(t):
 
 
 @test
+def writes_of_git_and_npm_are_asked_about_visibly(t):
+    need("tmux")
+    os.makedirs(t.home + "/work")
+    t.write("package.json", '{"name":"p","version":"1.0.0","scripts":{"x":"true"}}')
+    t.outside("git", "init", "-q", ".").ok()
+    for argv, name, program in (
+            ([need("git"), "clone", "-q", "."], "copy", "git"),
+            ([need("npm"), "run", "x", "--no-update-notifier", "--cache"], "cache", "node")):
+        path = f"{t.home}/work/{name}"
+        with Screen(t, [CLOCHE, "run", "--ask", "--", *argv, path]) as screen:
+            question = f"cloche: allow writing {path} for {program}"
+            wait_until(lambda: screen.shows(question, LINE), "the question")
+            check(not t.exists(path), path)
+            screen.call("send-keys", "y", "Enter")
+            wait_until(lambda: screen.shows("ended 0"), "the end")
+        check(os.listdir(path), path)
+
+
+@test
 def the_footer_offers_to_ask(t):
     script = "curl -sf -m 9 http://x.example.org/"
     with Terminal([CLOCHE, "run", "--", "sh", "-c", script]) as term:
