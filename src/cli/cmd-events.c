@@ -42,7 +42,8 @@ enum {
 	BATCH_RECORDS = 1000,		/* Delivered at once, and */
 	BATCH_BYTES = 2 << 20,		/* so many bytes of lines at most */
 	CURSOR_BYTES = 64 << 10,	/* A cursor file is smaller */
-	SEND_SECONDS = 10,		/* journald must take a datagram within */
+	SEND_SECONDS = 10,		/* journald must take a datagram within, and answer */
+	SYNC_BYTES = 256,		/* Of that answer */
 	TIMEOUT_MS = 10000,		/* The default of OTEL_EXPORTER_OTLP_TIMEOUT */
 	RETRY_MS = 250,			/* The first wait for a collector, doubled up to */
 	RETRY_MS_MAX = 60000,
@@ -82,18 +83,54 @@ struct export {
 	int64_t retry_ms;
 };
 
-static int deliver_journal(struct export *x, struct err *err)
+/* A socket on which no call waits longer than SEND_SECONDS; or -1 with errno */
+static int connect_to(const char *path, int type)
 {
-	const char *path = x->to ? x->to : "/run/systemd/journal/socket";
-	auto_close int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	auto_close int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 	const struct timeval most = { .tv_sec = SEND_SECONDS };
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 
-	if (strlen(path) >= sizeof(to.sun_path))
-		return fail(err, -EINVAL, "--to: the path of a socket is shorter");
+	if (strlen(path) >= sizeof(to.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
 	memcpy(to.sun_path, path, strlen(path));
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most)) < 0 ||
 	    connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+		return -1;
+	return take_fd(&fd);
+}
+
+/* A datagram that journald has not read when it ends is lost. On the socket beside its
+ * own, which is root's, it answers when all that came before is written: then the batch was
+ * delivered. Others cannot know.
+ */
+static int sync_journal(const char *path, struct err *err)
+{
+	static const char call[] = "{\"method\":\"io.systemd.Journal.Synchronize\"}";
+	auto_free char *beside = mem_printf("%.*sio.systemd.journal",
+					    (int)(path_base(path) - path), path);
+	auto_close int fd = connect_to(beside, SOCK_STREAM);
+	char answer[SYNC_BYTES];
+	ssize_t n = 0;
+
+	if (fd < 0 && (errno == ENOENT || errno == EACCES || errno == ENAMETOOLONG))
+		return 0;
+	if (fd >= 0 && send(fd, call, sizeof(call), MSG_NOSIGNAL) == (ssize_t)sizeof(call))
+		n = recv(fd, answer, sizeof(answer), 0);
+	if (n <= 0 || memmem(answer, (size_t)n, "\"error\"", 7))
+		return fail(err, -EAGAIN, "the journal at '%s' does not say that it has written the records",
+			    path);
+	return 0;
+}
+
+static int deliver_journal(struct export *x, struct err *err)
+{
+	const char *path = x->to ? x->to : "/run/systemd/journal/socket";
+	auto_close int fd = connect_to(path, SOCK_DGRAM);
+
+	if (fd < 0)
 		return fail_errno(err, "cannot reach the journal at '%s'", path);
 	for (size_t i = 0; i < x->batch.len; i++) {
 		auto_buf struct buf datagram = { 0 };
@@ -104,7 +141,7 @@ static int deliver_journal(struct export *x, struct err *err)
 				fail(err, -EAGAIN, "the journal at '%s' takes no records", path) :
 				fail_errno(err, "the journal at '%s' takes no records", path);
 	}
-	return 0;
+	return sync_journal(path, err);
 }
 
 /* "name=value,name=value", percent-encoded, as lines of a request */

@@ -307,6 +307,35 @@ def the_journal_gets_a_datagram_for_each(t):
 
 
 @test
+def records_count_as_delivered_when_the_journal_has_written_them(t):
+    store(t, refusal(1))
+    argv = ["events", "export", "--format", "journal", "--to", t.away + "/socket"]
+    journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    journal.bind(t.away + "/socket")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(t.away + "/io.systemd.journal")
+        contains(t.run(*argv).ended(2).err, "does not say that it has written")
+        listener.listen()
+        for answer, code in ((b"", 2), (b'{"error":"io.systemd.System"}\0', 2), (b'{"parameters":{}}\0', 0)):
+            with t.start(*argv) as p:
+                conn, _ = listener.accept()
+                with conn:
+                    equal(conn.recv(1000), b'{"method":"io.systemd.Journal.Synchronize"}\0')
+                    equal(len(journal.recv(1 << 16).split(b"MESSAGE=")), 2)
+                    conn.sendall(answer)
+                p.communicate()
+                equal(p.returncode, code, answer)
+    journal.recv(1 << 16)		# Of the first call
+    # Delivered: nothing is sent again
+    t.run(*argv).ok()
+    journal.setblocking(False)
+    try:
+        equal(journal.recv(1 << 16), b"nothing")
+    except BlockingIOError:
+        pass
+
+
+@test
 def wrong_words_are_refused(t):
     for argv in (["events"], ["events", "import"], ["events", "export"],
                  ["events", "export", "--format", "syslog"], ["events", "export", "--format"],
