@@ -41,6 +41,13 @@ GLYCIN = [
     "HOME", "/tmp-home", "--setenv", "XDG_RUNTIME_DIR", "/tmp-run",
     "--setenv", "PATH", "/usr/bin", "--symlink", "/usr/lib", "/lib",
     "--symlink", "/usr/lib64", "/lib64", "--symlink", "/usr/bin", "/bin"]
+# Of mini-swe-agent, by MSWEA_BUBBLEWRAP_EXECUTABLE
+MINI_SWE_AGENT = [
+    "--unshare-user-try", "--ro-bind", "/usr", "/usr", "--ro-bind", "/bin", "/bin",
+    "--ro-bind", "/lib", "/lib", "--ro-bind", "/lib64", "/lib64", "--ro-bind", "/etc", "/etc",
+    "--tmpfs", "/tmp", "--proc", "/proc", "--dev", "/dev", "--new-session", "--setenv", "PATH",
+    "/usr/local/bin:/usr/sbin:/usr/bin:/bin", "--bind", "{dir}/out", "{dir}/out",
+    "--chdir", "{dir}/out", "--setenv", "PAGER", "cat"]
 # Of flatpak run
 FLATPAK = [
     "--args", "11", "--ro-bind", "{dir}/file", "/.flatpak-info",
@@ -167,6 +174,7 @@ SHAPES = {
     "with others' descriptors": USR + PROC + ["--sync-fd", "12"],
     "thumbnailer": THUMBNAILER,
     "glycin": GLYCIN,
+    "mini-swe-agent": MINI_SWE_AGENT,
     "flatpak": FLATPAK,
     "pressure-vessel": PRESSURE_VESSEL,
     "srt": SRT,

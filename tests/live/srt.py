@@ -42,6 +42,24 @@ def words_are_words_and_a_string_is_a_string(t):
 
 
 @test
+def a_call_as_vs_code_makes_it_works(t):
+    """Of @vscode/sandbox-runtime 0.0.1: a file of settings with every list, one string"""
+    os.symlink(os.path.realpath(CLOCHE), t.away + "/srt")
+    t.write("hidden/file", "x\n")
+    t.write("hidden/shown", "y\n")
+    path = t.away + "/settings.json"
+    t.write(path, json.dumps({
+        "network": {"allowedDomains": [], "deniedDomains": []},
+        "filesystem": {"denyRead": [t.dir + "/hidden"], "allowRead": [t.dir + "/hidden/shown"],
+                       "allowWrite": [t.dir], "denyWrite": [t.dir + "/kept"]}}))
+    os.mkdir("kept")
+    r = t.outside(t.away + "/srt", "--settings", path, "-c",
+                  "cat hidden/shown; cat hidden/file; echo > kept/x; echo > made; exit 3", env={"TMPDIR": t.away})
+    equal((r.code, r.out), (3, "y\n"))
+    check(t.exists("made") and not os.listdir(t.dir + "/kept"), r)
+
+
+@test
 def settings_may_come_through_a_pipe(t):
     t.write("hidden", "x\n")
     text = json.dumps({

@@ -242,6 +242,37 @@ def its_commands_run_in_the_sandbox(t, agent):
     check(t.exists("made") and not os.path.exists(t.home + "/not-made"), said)
 
 
+def in_bwraps_place(t, agent, settings, argv, env):
+    """Their own sandboxes call bwrap, here ours: what it is asked for is enforced"""
+    if not os.path.exists(f"{BIN}/{agent}"):
+        skip("needs the agents, which tests/peers/agents gets from npm")
+    ours, calls = os.path.join(os.path.dirname(CLOCHE), "bwrap"), t.away + "/calls"
+    t.write(t.home + "/bin/bwrap", f'#!/bin/sh\necho "$*" >> {calls}\nexec {ours} "$@"\n', 0o755)
+    server, url = serve(AGENTS[agent][0], ["echo x > made; echo x > $HOME/not-made; echo status=$?"])
+    settings(url)
+    t.outside(f"{BIN}/{agent}", *argv, timeout=AGENT_SECONDS,
+              env={**env(url), "PATH": f"{t.home}/bin:{os.environ['PATH']}"})
+    [said] = server.results
+    check(re.search("status=[12]", said), said)
+    check(t.exists("made") and not os.path.exists(t.home + "/not-made"), said)
+    check(re.search(r"^--(args|new-session|ro-bind|as-pid-1) .*bash", t.read(calls), re.M), t.read(calls))
+
+
+@test
+def codex_calls_our_bwrap(t):
+    in_bwraps_place(t, "codex", lambda url: start_codex(t, url),
+                    ["exec", "--skip-git-repo-check", "-s", "workspace-write", "go"], lambda url: {"MODEL_KEY": "x"})
+
+
+@test
+def gemini_calls_our_bwrap(t):
+    def settings(url):
+        t.write(t.home + "/.gemini/settings.json", json.dumps({"security": {
+            "auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}, "toolSandboxing": True}}))
+    in_bwraps_place(t, "gemini", settings, ["-p", "go", "--yolo"],
+                    lambda url: {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "x"})
+
+
 @for_each
 def what_a_rule_denies_is_not_run(t, agent):
     t.write(".claude/settings.json", json.dumps(
