@@ -10,6 +10,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -20,17 +21,10 @@ from tap import *
 STORE = ".local/state/cloche/violations.jsonl"
 MODULES = os.path.join(os.path.dirname(os.path.abspath(CLOCHE)), "node_modules")
 SEED = int(os.environ.get("CLOCHE_SEED", "0")) or random.randrange(1 << 30)
-MANY, KILLS = 100000, 60
+MANY, KILLS, REMOTE_KILLS = 100000, 60, 8
 JOURNALD = "/lib/systemd/systemd-journald"
 REMOTE, UPLOAD = "/lib/systemd/systemd-journal-remote", "/lib/systemd/systemd-journal-upload"
-UNIT = """[Journal]
-Storage=persistent
-RateLimitIntervalSec=0
-SystemMaxUse=2G
-SystemKeepFree=1M
-ReadKMsg=no
-Audit=no
-"""
+JOURNAL = "/run/systemd/journal"
 
 
 def run_end(i):
@@ -144,53 +138,109 @@ def node_exporter_serves_every_count(t):
 
 
 def journal(t, *argv):
-    """{id: how often} of what a journal has"""
-    out = t.outside("journalctl", "-t", "cloche", "-o", "json", "--output-fields=CLOCHE_ID,CLOCHE_COMMAND",
+    """The ids that a journal has, copies among them"""
+    out = t.outside("journalctl", "-t", "cloche", "-o", "json", "--output-fields=CLOCHE_ID",
                     "--no-pager", "--quiet", *argv, timeout=RUN_SECONDS).out
     return [json.loads(line)["CLOCHE_ID"] for line in out.splitlines()]
 
 
-@as_root
-def journald_and_its_remote_have_every_record(t):
-    """journald acknowledges nothing. It and systemd-journal-remote are not killed here; the
-    exporter and the uploader, which have cursors, are.
-    """
-    for program in JOURNALD, REMOTE, UPLOAD:
+class Chaos:
+    """Ends daemons at random and starts them again, so many times"""
+
+    def __init__(self, chance, times, *daemons):
+        self.chance, self.left, self.daemons = chance, times, daemons
+        self.next = time.monotonic()
+
+    def __call__(self):
+        if self.left and time.monotonic() > self.next:
+            daemon = self.chance.choice(self.daemons)
+            daemon.end()
+            daemon.start()
+            self.left -= 1
+            self.next = time.monotonic() + self.chance.random() / 2
+
+
+def need_journal(*programs):
+    for program in programs:
         if not os.path.exists(program):
             skip("needs " + program)
+
+
+@as_root
+def journald_has_every_record_while_it_is_killed(t):
+    need_journal(JOURNALD)
     chance = random.Random(SEED)
-    os.makedirs("/run/systemd/journal", exist_ok=True)
-    os.makedirs("/var/log/journal", exist_ok=True)
-    t.write("/run/systemd/journald.conf.d/test.conf", UNIT)
-    remote = os.path.join(t.away, "remote")
+    fill(t)
+    with Daemon(t, JOURNALD) as daemon:
+        wait_until(lambda: os.path.exists(JOURNAL + "/socket"), "journald")
+        chaos = Chaos(chance, KILLS, daemon)
+        export_with_kills(t, ["--format", "journal"], KILLS, chance, chaos)
+        found = journal(t)
+    equal(len(set(found)), MANY)
+    note(len(found) - MANY, "delivered twice,", KILLS - chaos.left, "times killed")
+    check(chaos.left < KILLS, "it was killed")
+
+
+@as_root
+def what_journald_has_not_read_is_lost_with_it(t):
+    """So much for a collector that acknowledges nothing; where it answers, nothing is"""
+    need_journal(JOURNALD)
+    t.write(os.path.join(t.home, STORE), "".join(map(run_end, range(10))), 0o600)
+    os.symlink(JOURNAL + "/socket", t.away + "/socket")
+    with Daemon(t, JOURNALD) as daemon:
+        wait_until(lambda: t.outside("journalctl", "--sync").code == 0, "journald")
+        for cursor, to, code, lost in (("a", t.away + "/socket", 0, 10), ("b", JOURNAL + "/socket", 2, 0)):
+            argv = ["events", "export", "--format", "journal", "--to", to, "--cursor", f"{t.away}/{cursor}"]
+            before = len(journal(t))
+            daemon.child.send_signal(signal.SIGSTOP)
+            t.run(*argv).ended(code)
+            daemon.end()
+            daemon.start()
+            wait_until(lambda: t.outside("journalctl", "--sync").code == 0, "journald again")
+            t.run(*argv).ok()
+            equal(len(journal(t)) - before, 10 - lost)
+
+
+@as_root
+def the_remote_has_every_record_while_it_is_killed(t):
+    """From journald on: systemd-journal-upload has a cursor as well, and posts all that is
+    behind it at once. It ends when its server does.
+    """
+    need_journal(JOURNALD, REMOTE, UPLOAD)
+    chance = random.Random(SEED)
+    remote, state = os.path.join(t.away, "remote"), os.path.join(t.away, "upload-state")
     os.mkdir(remote)
     fill(t)
     with Daemon(t, JOURNALD):
-        wait_until(lambda: os.path.exists("/run/systemd/journal/socket"), "journald")
-        export_with_kills(t, ["--format", "journal"], KILLS, chance)
-        t.outside("journalctl", "--sync").ok()
-        found = journal(t)
-        equal(len(set(found)), MANY)
-        note(len(found) - MANY, "delivered twice to journald")
-        state = os.path.join(t.away, "upload-state")
-        with Daemon(t, REMOTE, "--listen-http=127.0.0.1:19532", "--split-mode=host",
-                    f"--output={remote}"), \
+        wait_until(lambda: os.path.exists(JOURNAL + "/socket"), "journald")
+        export_with_kills(t, ["--format", "journal"], 0, chance)
+        with Daemon(t, REMOTE, "--listen-http=127.0.0.1:19532", "--split-mode=host", f"--output={remote}") as server, \
              Daemon(t, UPLOAD, "--url=http://127.0.0.1:19532", f"--save-state={state}") as client:
-            def revive():
-                """It ends when the server does not listen yet"""
+            def size():
                 if client.child.poll() is not None:
                     client.start()
-
-            def size():
-                revive()
                 return sum(entry.stat().st_size for entry in os.scandir(remote))
 
-            for _ in range(5):
+            for _ in range(REMOTE_KILLS):
                 before = size()
                 wait_until(lambda: size() > before, "more of the journal")
-                client.end()
-            wait_until(lambda: revive() or len(set(journal(t, "-D", remote))) == MANY,
-                       "all records at the remote")
+                chance.choice([server, client]).end()
+                if server.child.poll() is not None:
+                    server.start()
+            wait_until(lambda: (size(), len(set(journal(t, "-D", remote))) == MANY)[1], "all records at the remote")
+            note(len(journal(t, "-D", remote)) - MANY, "delivered twice to the remote")
+
+
+@test
+def journald_takes_the_records_of_a_user(t):
+    """Its answers are root's: of a daemon that is killed he knows nothing"""
+    need_journal(JOURNALD)
+    if IS_ROOT:
+        skip("the same, with kills, is tested as root")
+    fill(t)
+    wait_until(lambda: os.path.exists(JOURNAL + "/socket"), "journald")
+    export_with_kills(t, ["--format", "journal"], KILLS, random.Random(SEED))
+    wait_until(lambda: len(set(journal(t))) == MANY, "all records")
 
 
 main()
