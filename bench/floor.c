@@ -39,6 +39,7 @@
 #define CHECK(call) do { if ((call) < 0) err(125, "%s", #call); } while (0)
 
 static bool observed;
+static char **extra, **extra_end;	/* Options with a path */
 
 static void write_file(const char *path, const char *text)
 {
@@ -112,6 +113,26 @@ static void make_devices(void)
 	CHECK(symlink("pts/ptmx", "/dev/ptmx"));
 }
 
+/* What the policy of a real home adds: see main() */
+static void add_mounts(void)
+{
+	struct stat st;
+
+	for (char **word = extra; word < extra_end; word += 2) {
+		if (!strcmp(word[0], "-r")) {
+			CHECK(mount(word[1], word[1], NULL, MS_BIND, NULL));
+			CHECK(mount(NULL, word[1], NULL, MS_REMOUNT | MS_BIND |
+				    MS_RDONLY | MS_NOSUID | MS_NODEV, NULL));
+		} else if (!strcmp(word[0], "-h")) {
+			CHECK(stat(word[1], &st));
+			if (S_ISDIR(st.st_mode))
+				CHECK(mount("tmpfs", word[1], "tmpfs", MS_RDONLY, ""));
+			else
+				CHECK(mount("/dev/null", word[1], NULL, MS_BIND, NULL));
+		}
+	}
+}
+
 /* In place: nothing is pivoted, so nothing has to be taken down meanwhile */
 static void make_world(const char *cwd)
 {
@@ -127,6 +148,7 @@ static void make_world(const char *cwd)
 	CHECK(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
 		    NULL));
 	attach(project, cwd);
+	add_mounts();
 	CHECK(chdir(cwd));
 }
 
@@ -154,6 +176,15 @@ static void restrict_files(const char *cwd)
 
 	CHECK(rules);
 	allow(rules, "/", look);
+	for (char **word = extra; word < extra_end; word += 2) {
+		struct stat st;
+
+		if (strcmp(word[0], "-a") != 0)
+			continue;
+		CHECK(stat(word[1], &st));
+		allow(rules, word[1], S_ISDIR(st.st_mode) ? look :
+		      LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE);
+	}
 	allow(rules, cwd, all);
 	allow(rules, "/tmp", all);
 	allow(rules, "/dev", all);
@@ -253,8 +284,12 @@ int main(int argc, char **argv)
 		observed = true;
 		command++;
 	}
+	extra = command;
+	while (command[0] && command[1] && command[0][0] == '-')
+		command += 2;
+	extra_end = command;
 	if (!*command)
-		errx(2, "usage: floor [-o] COMMAND...");
+		errx(2, "usage: floor [-o] [-h HIDDEN | -r READ-ONLY | -a READABLE]... COMMAND...");
 	CHECK(socket_pair(pair));
 	pid = syscall(SYS_clone, SIGCHLD | CLONE_NEWUSER | CLONE_NEWNS |
 		      CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |

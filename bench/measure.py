@@ -146,6 +146,16 @@ def realistic():
         for repository in NESTED:
             for part in (".git/hooks", ".git/config", ".git/info"):
                 words += ["--ro-bind", *[f"{cwd}/{repository}{part}"] * 2]
+        # The kernel alone: the same mounts, and what Landlock must know of the files
+        # beside hidden ones
+        options = [w for path in (*SECRET_DIRS, *SECRET_FILES) for w in ("-h", f"{home}/{path}")]
+        options += [w for repository in NESTED for part in (".git/hooks", ".git/config", ".git/info")
+                    for w in ("-r", f"{cwd}/{repository}{part}")]
+        beside = {os.path.dirname(f"{home}/{path}") for path in (*SECRET_DIRS, *SECRET_FILES)}
+        options += [w for top in sorted(beside) for entry in os.scandir(top)
+                    if entry.path[len(home) + 1:] not in (*SECRET_DIRS, *SECRET_FILES)
+                    for w in ("-a", entry.path)]
+        variants["floor true"] = (ROUNDS, [*env, FLOOR, "-o", *options, "true"])
         plain = bwrap("bwrap", cwd, "true", protected=())
         at = plain.index("--dev")
         variants["bwrap true"] = (ROUNDS, [*env, *plain[:at], *words, *plain[at:]])
@@ -157,6 +167,8 @@ def realistic():
     if "bwrap true" in times:
         goal("cloche true / bwrap true",
              median(times["cloche true"]) / median(times["bwrap true"]), 0.55)
+        floor("true / bwrap true",
+              median(times["floor true"]) / median(times["bwrap true"]))
     print("* Without an observer nothing tells whether a protected name was made, so "
           "all of them are looked for before and after the command\n")
 
