@@ -39,6 +39,7 @@ void bound_secrets_done(struct bound_secrets *secrets)
 		free(s->header);
 		free(s->method);
 		free(s->path);
+		free(s->url);
 	}
 	free(secrets->v);
 	*secrets = (struct bound_secrets){ 0 };

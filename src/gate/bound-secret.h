@@ -35,6 +35,8 @@ enum {
  * @optional:	Without a value it has no placeholder either, and is never found
  * @masked:	Of a text that settings mask; @name is that of its file or variable
  * @path:	What the path of a request must begin with, or NULL
+ * @url:	The variable that has its local URL (gate/local-url.h), and perhaps a path
+ *		for that, or NULL
  * @aws_key, @aws_token: Of an access key of AWS: 1 and the number of its secret key and
  *		of its session token, or 0
  * @aws_pair:	Settings say that these belong together: the hosts of this one count for
@@ -46,7 +48,7 @@ struct bound_secret {
 	char **hosts;
 	struct host_pattern **patterns;
 	size_t n_hosts;
-	char *header, *method, *path;
+	char *header, *method, *path, *url;
 	bool optional, masked;
 	size_t aws_key, aws_token;
 	bool aws_pair;

@@ -27,6 +27,7 @@
 #include "gate/bound-secret.h"
 #include "gate/fake-ip.h"
 #include "gate/http-answer.h"
+#include "gate/local-url.h"
 #include "gate/proto/http-body.h"
 #include "gate/proto/http.h"
 #include "policy/policy.h"
@@ -262,6 +263,10 @@ static void reached(struct conn *conn)
 		return;
 	}
 	x->served = 0;
+	if (conn->local) {
+		conn_hand_over(conn);
+		return;
+	}
 	if (x->resend) {
 		send_again(conn);
 		return;
@@ -344,6 +349,27 @@ static bool has_placeholder(struct conn *conn)
 	return false;
 }
 
+/* A request for a local URL: from here on all of them are cloche-tls's. What the first
+ * one carries is judged there.
+ */
+static bool start_local(struct conn *conn)
+{
+	struct local_url url;
+	struct host host;
+
+	if (conn->http->captured.port || !conn->gate->secrets ||
+	    !local_url_find(conn->gate->secrets, conn->in.p + conn->in.off,
+			    conn->in.len, &url) ||
+	    !local_url_host(url.secret, &host))
+		return false;
+	conn->local = true;
+	conn->state = HTTP_REACH;
+	splice_end_close(conn->gate->loop, &conn->server);
+	conn_reach(conn, &host, "HTTP", false);
+	conn->again = true;
+	return true;
+}
+
 static void read_head(struct conn *conn)
 {
 	struct exchange *x = conn->http;
@@ -362,6 +388,8 @@ static void read_head(struct conn *conn)
 	}
 	if (conn->timer.kind != TIMER_HEAD || !conn->timer.deadline)
 		conn_wait(conn, TIMER_HEAD);
+	if (start_local(conn))
+		return;
 	n = http_head_scan(&x->scan, conn->in.p + conn->in.off, conn->in.len);
 	if (n < 0) {
 		conn_answer(conn, http_answer_of((int)n), NULL);

@@ -36,7 +36,7 @@ static int send_sockets(struct conn *conn)
 {
 	const struct host *host = &conn->reach.host;
 	const struct tls_message m = {
-		.kind = TLS_SERVE,
+		.kind = conn->local ? TLS_SERVE_PLAIN : TLS_SERVE,
 		.id = conn->tls,
 		.port = host->port,
 		.n = (uint16_t)strlen(host->name),

@@ -49,6 +49,7 @@ struct input {
  * @named:	The client's name for it, where it is an address; or NULL
  * @http:	Requests and responses, for connections that have them
  * @tls:	Number of a connection that cloche-tls serves, or 0
+ * @local:	Of its client, plain HTTP (gate/local-url.h)
  */
 struct conn {
 	struct gate *gate;
@@ -56,7 +57,7 @@ struct conn {
 	void (*step)(struct conn *conn);
 	void (*expired)(struct conn *conn);
 	int state;
-	bool counted, running, again, closed, active, inspect, published;
+	bool counted, running, again, closed, active, inspect, published, local;
 	struct splice_end client, server;
 	struct splice up, down;
 	struct input in;

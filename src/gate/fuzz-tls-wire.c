@@ -24,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (tls_wire_serve(&m, text, size, &serve)) {
 		fuzz_want(serve.hello + serve.n == text + size);
 		fuzz_want(serve.hello >= text && serve.n <= TLS_HELLO_MAX);
-		fuzz_want(m.kind == TLS_SERVE && serve.host.kind == HOST_NAME);
+		fuzz_want(m.kind == (serve.plain ? TLS_SERVE_PLAIN : TLS_SERVE));
+		fuzz_want(serve.host.kind == HOST_NAME);
 	}
 	if (tls_wire_refused(text, size, &refused)) {
 		size_t n = strlen(refused.reason) + 3;

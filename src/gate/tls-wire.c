@@ -8,7 +8,9 @@
 bool tls_wire_serve(const struct tls_message *m, const char *text, size_t n,
 		    struct tls_serve *ret)
 {
-	if (m->kind != TLS_SERVE || m->n > n || n - m->n > TLS_HELLO_MAX ||
+	ret->plain = m->kind == TLS_SERVE_PLAIN;
+	if ((m->kind != TLS_SERVE && !ret->plain) || m->n > n ||
+	    n - m->n > TLS_HELLO_MAX ||
 	    host_parse(text, m->n, m->port, &ret->host) < 0 ||
 	    ret->host.kind != HOST_NAME)
 		return false;

@@ -41,6 +41,8 @@ enum tls_message_kind {
 	 * Descriptors: the client, the server.
 	 */
 	TLS_SERVE,
+	/* The same for a client that speaks plain HTTP, to a local URL */
+	TLS_SERVE_PLAIN,
 	/* To the gate: @id is over; nothing of it is open any more. Text: a struct
 	 * tls_bytes.
 	 */
@@ -67,16 +69,17 @@ struct tls_message {
 };
 
 /**
- * struct tls_serve - A TLS_SERVE message, read
+ * struct tls_serve - A TLS_SERVE or TLS_SERVE_PLAIN message, read
  * @hello:	The client's first bytes, in the message; @n of them
  */
 struct tls_serve {
 	struct host host;
 	const char *hello;
 	size_t n;
+	bool plain;
 };
 
-/* Read the @n bytes at @text behind @m: false if they are not TLS_SERVE's */
+/* Read the @n bytes at @text behind @m: false if it is another message */
 bool tls_wire_serve(const struct tls_message *m, const char *text, size_t n,
 		    struct tls_serve *ret);
 

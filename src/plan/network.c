@@ -15,7 +15,7 @@
 #include "policy/host.h"
 #include "policy/policy.h"
 
-#define HTTP_URL	"http://localhost:3128"
+#define HTTP_URL	NETWORK_HTTP_URL
 #define SOCKS_URL	"socks5h://localhost:1080"
 
 /* What programs are told of the proxies; they work without, as connections are captured.

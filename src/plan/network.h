@@ -14,6 +14,9 @@ struct policy;
 
 enum { NETWORK_PORTS_MAX = 32 };	/* Of each kind */
 
+/* Where the sandbox finds the HTTP proxy, in the full tier */
+#define NETWORK_HTTP_URL	"http://localhost:3128"
+
 /**
  * struct network_ports - Ports of one kind, each once
  */

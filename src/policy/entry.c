@@ -284,6 +284,10 @@ static const char *secret_fault(const char *key, const char *text)
 			       "must be env:VARIABLE, file:/PATH or command:LINE";
 	if (!strcmp(key, "path"))
 		return *text == '/' ? NULL : "must begin with /";
+	if (!strcmp(key, "url"))
+		return env_is_name(text, strcspn(text, "/")) ?
+			       NULL :
+			       "must be VARIABLE or VARIABLE/PATH";
 	return !*text || text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 					   "abcdefghijklmnopqrstuvwxyz"
 					   "0123456789-_")] ?
@@ -291,7 +295,7 @@ static const char *secret_fault(const char *key, const char *text)
 		       NULL;
 }
 
-/* {NAME: {"hosts": [text, ...], and texts: "from", "header", "method", "path"}} */
+/* {NAME: {"hosts": [text, ...], and texts: "from", "header", "method", "path", "url"}} */
 static int read_secrets(const struct entry *entry, struct value *v,
 			struct err *why)
 {
@@ -320,8 +324,9 @@ static int read_secrets(const struct entry *entry, struct value *v,
 			if (strcmp(key, "from") != 0 &&
 			    strcmp(key, "header") != 0 &&
 			    strcmp(key, "method") != 0 &&
-			    strcmp(key, "path") != 0)
-				fault = "is not one of hosts, from, header, method, path";
+			    strcmp(key, "path") != 0 &&
+			    strcmp(key, "url") != 0)
+				fault = "is not one of hosts, from, header, method, path, url";
 			if (!fault)
 				fault = secret_fault(key, text);
 			if (fault)

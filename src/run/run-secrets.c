@@ -30,9 +30,11 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "gate/local-url.h"
 #include "gate/tls-wire.h"
 #include "ipc/helper-program.h"
 #include "ipc/socket.h"
+#include "plan/network.h"
 #include "plan/plan.h"
 #include "policy/host.h"
 #include "policy/policy.h"
@@ -223,6 +225,7 @@ static void limit(const struct list_rule *rule, struct bound_secret *secret)
 		{ "header", &secret->header },
 		{ "method", &secret->method },
 		{ "path", &secret->path },
+		{ "url", &secret->url },
 	};
 	json_t *root = rule->detail ? json_loads(rule->detail, 0, NULL) : NULL;
 
@@ -309,10 +312,11 @@ static json_t *describe(const struct policy *policy, struct run_secrets *s,
 
 		limit(&list->v[i], secret);
 		json_object_update_new(
-			row, json_pack("{s:b, s:s*, s:s*, s:s*}", "optional",
-				       !is_option(&list->v[i]), "header",
-				       secret->header, "method", secret->method,
-				       "path", secret->path));
+			row, json_pack("{s:b, s:s*, s:s*, s:s*, s:s*}",
+				       "optional", !is_option(&list->v[i]),
+				       "header", secret->header, "method",
+				       secret->method, "path", secret->path,
+				       "url", secret->url));
 		json_array_append_new(secrets, row);
 	}
 	add_masked(policy, s, secrets, err);
@@ -507,13 +511,34 @@ static int make_bundle(struct run_secrets *s, char *const *environ_,
 	return 0;
 }
 
-static void set_variables(struct policy *policy, struct run_secrets *s)
+/* Where the command finds the host of @secret without TLS: 0, or -EINVAL */
+static int set_url(struct policy *policy, const struct bound_secret *secret,
+		   struct origin origin, struct err *err)
+{
+	const size_t n = secret->url ? strcspn(secret->url, "/") : 0;
+	auto_free char *entry = NULL;
+	struct host host;
+
+	if (!n || !secret->placeholder)
+		return 0;
+	if (!local_url_host(secret, &host))
+		return fail(err, -EINVAL,
+			    "secret '%s': \"url\" needs a first host without *",
+			    secret->name);
+	entry = mem_printf("%.*s=" NETWORK_HTTP_URL LOCAL_URL_PREFIX "%s%s",
+			   (int)n, secret->url, secret->name, secret->url + n);
+	return policy_add_string(policy, LIST_ENV_SET, entry, origin, err);
+}
+
+static int set_variables(struct policy *policy, struct run_secrets *s,
+			 struct err *err)
 {
 	const struct origin origin = origin_make(
 		policy_add_source(policy, SCOPE_FLAG, "--secret", NULL, 0, "/"),
 		NULL, NULL);
+	int r = 0;
 
-	for (size_t i = 0; i < s->bound.len; i++) {
+	for (size_t i = 0; !r && i < s->bound.len; i++) {
 		const char *text = s->bound.v[i].placeholder;
 		auto_free char *entry = mem_printf("%s=%s", s->bound.v[i].name,
 						   text ? text : "");
@@ -521,6 +546,7 @@ static void set_variables(struct policy *policy, struct run_secrets *s)
 		if (text && !s->bound.v[i].masked)
 			(void)policy_add_string(policy, LIST_ENV_SET, entry,
 						origin, NULL);
+		r = set_url(policy, &s->bound.v[i], origin, err);
 	}
 	for (size_t i = 0; i < s->masked.len; i++) {
 		const struct masked_text *masked = &s->masked.v[i];
@@ -545,6 +571,7 @@ static void set_variables(struct policy *policy, struct run_secrets *s)
 	}
 	(void)policy_add_string(policy, LIST_ENV_SET, "UV_NATIVE_TLS=1", origin,
 				NULL);
+	return r;
 }
 
 /* Their values were read, or are not waited for any longer: @kill */
@@ -618,8 +645,7 @@ int run_secrets_collect(struct run_secrets *s, struct policy *policy,
 	if (r < 0)
 		return r;
 	leave_sources(s, false);
-	set_variables(policy, s);
-	return 0;
+	return set_variables(policy, s, err);
 }
 
 void run_secrets_used(struct run_secrets *s, const char *text, size_t n)

@@ -182,12 +182,11 @@ static int on_channel(void *arg, uint32_t events)
 		for (size_t i = 0; i < n_fds; i++)
 			close_fd(&fds[i]);
 		/* Without its descriptors, when there was no space for them */
-		if (in.m.kind == TLS_SERVE)
+		if (in.m.kind == TLS_SERVE || in.m.kind == TLS_SERVE_PLAIN)
 			tls_report_done(server, in.m.id, (struct tls_bytes){ 0 });
 		return 0;
 	}
-	tls_conn_start(server, in.m.id, &serve.host, fds[0], fds[1],
-		       serve.hello, serve.n);
+	tls_conn_start(server, in.m.id, &serve, fds[0], fds[1]);
 	return 0;
 }
 
@@ -204,6 +203,8 @@ static void serve(struct setup *s)
 	};
 	struct loop_source source = { s->channel, on_channel, &server };
 
+	for (size_t i = 0; i < s->config.secrets.len; i++)
+		server.n_urls += s->config.secrets.v[i].url != NULL;
 	if (!loop_add(server.loop, &source, EPOLLIN))
 		(void)loop_run(server.loop);
 	tls_conns_close(&server);

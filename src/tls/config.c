@@ -99,6 +99,7 @@ static int read_secret(const json_t *row, struct bound_secrets *secrets,
 	s->header = string_of(row, "header");
 	s->method = string_of(row, "method");
 	s->path = string_of(row, "path");
+	s->url = string_of(row, "url");
 	if (!s->name)
 		return fail(err, -EINVAL, "a secret has no name");
 	return read_hosts(json_object_get(row, "hosts"), s, err);

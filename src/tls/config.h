@@ -2,7 +2,7 @@
 /* tls/config.h - the configuration that the supervisor sends to cloche-tls
  *
  * {"project": PATH, "key": HEX, "cas": [PEM file, ...], "secrets": [{"name": ...,
- * "hosts": [...], "optional": BOOL, "header", "method", "path", "mask": {...}}, ...],
+ * "hosts": [...], "optional": BOOL, "header", "method", "path", "url", "mask": {...}}, ...],
  * "pairs": [...], "sigv4": {...}}: the supervisor is a program of ours, so what does not
  * fit is a fault of ours and ends the program. A mask has "extract", "decode",
  * "maskClaims" and "onExtractNoMatch" as in settings; pairs and sigv4 are the settings

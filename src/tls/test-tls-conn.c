@@ -78,17 +78,17 @@ static void serve(const struct bound_secrets *secrets, char *ca, int channel,
 	struct tls_server server = { .secrets = secrets,
 				     .values = &values,
 				     .channel = channel };
+	struct tls_serve what = { .hello = "" };
 	struct err err = { 0 };
-	struct host host;
 
 	bytes_adds(&values.v[0], value);
 	if (loop_new(&server.loop, &err) < 0 ||
 	    timers_new(server.loop, NULL, &server.timers) < 0 ||
 	    authority_new(secrets, &server.authority, &err) < 0 ||
 	    !(server.upstream = tls_upstream_context(&ca, 1, &err)) ||
-	    host_parse(HOST, strlen(HOST), 443, &host) < 0)
+	    host_parse(HOST, strlen(HOST), 443, &what.host) < 0)
 		_exit(1);
-	tls_conn_start(&server, 7, &host, client, upstream, "", 0);
+	tls_conn_start(&server, 7, &what, client, upstream);
 	_exit(loop_run(server.loop) < 0);
 }
 

@@ -29,7 +29,9 @@
 #include "base/own.h"
 #include "gate/conn-timer.h"
 #include "gate/http-answer.h"
+#include "gate/local-url.h"
 #include "gate/proto/http-body.h"
+#include "gate/tls-wire.h"
 #include "tls/authority.h"
 #include "tls/h2-relay.h"
 #include "tls/scrub.h"
@@ -174,17 +176,6 @@ static bool handshake_upstream(struct tls_conn *conn)
 	return end->open || end->failed;
 }
 
-/* The buffer goes with its last byte: most connections wait most of the time */
-static void drop(struct buf *in, size_t n)
-{
-	if (n == in->len) {
-		buf_done(in);
-		return;
-	}
-	memmove(in->p, in->p + n, in->len - n);
-	in->len -= n;
-}
-
 static void to_client(struct tls_conn *conn, const char *p, size_t n, bool end)
 {
 	struct timers *timers = conn->server->timers;
@@ -201,21 +192,9 @@ static void to_client(struct tls_conn *conn, const char *p, size_t n, bool end)
 		timer_stop(timers, &conn->hold);
 }
 
-/* Where the body in @in ends. Returns the bytes of it that are there, or -errno. */
-static ssize_t body_span(struct http_body *body, const struct buf *in)
+static bool shares_client(const struct tls_conn *conn)
 {
-	struct http_span unused;
-	size_t at = 0;
-
-	while (at < in->len && !http_body_is_done(body)) {
-		const ssize_t n =
-			http_body_step(body, in->p + at, in->len - at, &unused);
-
-		if (n < 0)
-			return n;
-		at += (size_t)n;
-	}
-	return (ssize_t)at;
+	return !conn->client.ssl && conn->server->n_urls > 1;
 }
 
 static void note_uses(struct tls_conn *conn, const struct rewrite *w,
@@ -236,14 +215,23 @@ static void note_uses(struct tls_conn *conn, const struct rewrite *w,
 /* Judge the head of @n bytes in @client.in and send it on */
 static void take_head(struct tls_conn *conn, size_t n)
 {
-	struct rewrite *w = mem_zalloc(sizeof(*w));
+	const struct bound_secrets *secrets = conn->server->secrets;
+	const char *head = conn->client.in.p;
+	auto_buf struct buf local = { 0 };
+	struct rewrite *w;
 	int r;
 
-	w->body = conn->client.in.p + n;
+	if (!conn->client.ssl &&
+	    !local_url_write(secrets, &conn->host, head, n, &local)) {
+		answer_client(conn, HTTP_ANSWER_MISDIRECTED, NULL);
+		return;
+	}
+	w = mem_zalloc(sizeof(*w));
+	w->body = head + n;
 	w->n_body = conn->client.in.len - n;
 	w->waits = true;
-	r = rewrite_head(conn->client.in.p, n, &conn->host,
-			 conn->server->secrets, conn->server->values, w,
+	r = rewrite_head(local.p ? local.p : head, local.p ? local.len : n,
+			 &conn->host, secrets, conn->server->values, w,
 			 &conn->upstream.head);
 	if (r == -EAGAIN) {
 		/* A body that is signed must be here first */
@@ -264,10 +252,10 @@ static void take_head(struct tls_conn *conn, size_t n)
 			.minor = w->request.minor,
 			.websocket = w->request.websocket,
 		};
-		conn->last = !w->request.keep_alive;
+		conn->last = !w->request.keep_alive || shares_client(conn);
 		http_body_init(&conn->up_body, w->request.framing,
 			       w->request.length);
-		drop(&conn->client.in, n);
+		tls_end_drop(&conn->client, n);
 		conn->scan = conn->response_scan = long_head;
 		conn->up = http_body_is_done(&conn->up_body) ? UP_WAIT
 							     : UP_BODY;
@@ -390,7 +378,7 @@ static bool step_client_end(struct tls_conn *conn)
 		return moved;
 	to->shut = conn->last = true;
 	if (from->clean)
-		(void)SSL_shutdown(to->ssl);
+		tls_end_shutdown(to);
 	(void)shutdown(to->source.fd, SHUT_WR);
 	return true;
 }
@@ -409,19 +397,19 @@ static bool step_up(struct tls_conn *conn)
 		return false;
 	moved = tls_end_fill(from, TLS_RECORD_MAX);
 	n = conn->up == UP_TUNNEL ? (ssize_t)from->in.len
-				  : body_span(&conn->up_body, &from->in);
+				  : http_body_span(&conn->up_body, from->in.p, from->in.len);
 	if (n < 0 || (conn->up == UP_BODY && from->eof && !from->in.len)) {
 		conn_abort(conn);
 		return true;
 	}
 	buf_add(&to->out, from->in.p, (size_t)n);
-	drop(&from->in, (size_t)n);
+	tls_end_drop(from, (size_t)n);
 	if (conn->up == UP_BODY && http_body_is_done(&conn->up_body))
 		conn->up = UP_WAIT;
 	if (conn->up == UP_TUNNEL && from->eof && !to->shut &&
 	    tls_end_is_sent(to)) {
 		to->shut = true;
-		(void)SSL_shutdown(to->ssl);
+		tls_end_shutdown(to);
 	}
 	return moved || n > 0;
 }
@@ -446,6 +434,23 @@ static void end_response(struct tls_conn *conn)
 	timer_start(conn->server->timers, &conn->timer, TIMER_KEEP);
 }
 
+/* The next request of a plain client may be for another host: with @last it learns that
+ * it needs another connection, by the first field of that name
+ */
+static void pass_head(struct tls_conn *conn, size_t n, bool last)
+{
+	static const char ends[] = "Connection: close\r\n";
+	const char *p = conn->upstream.in.p;
+	const char *feed = last ? memchr(p, '\n', n) : NULL;
+	const size_t line = feed ? (size_t)(feed + 1 - p) : 0;
+
+	if (line) {
+		to_client(conn, p, line, false);
+		to_client(conn, ends, sizeof(ends) - 1, false);
+	}
+	to_client(conn, p + line, n - line, false);
+}
+
 static bool take_response(struct tls_conn *conn, size_t n)
 {
 	struct http_response *response = mem_zalloc(sizeof(*response));
@@ -455,8 +460,8 @@ static bool take_response(struct tls_conn *conn, size_t n)
 				       &why);
 
 	if (ok) {
-		to_client(conn, conn->upstream.in.p, n, false);
-		drop(&conn->upstream.in, n);
+		pass_head(conn, n, !response->interim && shares_client(conn));
+		tls_end_drop(&conn->upstream, n);
 		conn->response_scan = long_head;
 		http_body_init(&conn->down_body, response->framing,
 			       response->length);
@@ -515,14 +520,14 @@ static bool step_down(struct tls_conn *conn)
 	}
 	moved = tls_end_fill(from, TLS_RECORD_MAX);
 	n = conn->down == DOWN_TUNNEL ? (ssize_t)from->in.len
-				      : body_span(&conn->down_body, &from->in);
+				      : http_body_span(&conn->down_body, from->in.p, from->in.len);
 	if (n < 0) {
 		conn_abort(conn);
 		return true;
 	}
 	if (n)
 		to_client(conn, from->in.p, (size_t)n, false);
-	drop(&from->in, (size_t)n);
+	tls_end_drop(from, (size_t)n);
 	if (conn->down == DOWN_BODY && http_body_is_done(&conn->down_body)) {
 		end_response(conn);
 		return true;
@@ -558,7 +563,7 @@ static bool step_closing(struct tls_conn *conn)
 		end->shut = true;
 		/* Else a cut response would be a whole one to the client */
 		if (!conn->cut)
-			(void)SSL_shutdown(end->ssl);
+			tls_end_shutdown(end);
 		(void)shutdown(end->source.fd, SHUT_WR);
 		timer_start(conn->server->timers, &conn->timer, TIMER_LINGER);
 	}
@@ -720,40 +725,25 @@ static void on_hold(void *arg)
 	advance(conn);
 }
 
-/* The gate has compared the names already */
-static int check_name(SSL *ssl, int *alert, void *arg)
-{
-	struct tls_conn *conn = SSL_get_app_data(ssl);
-	const char *name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
-	struct host said;
-
-	(void)arg;
-	if (name && !host_parse(name, strlen(name), 0, &said) &&
-	    host_is_same(&said, &conn->host))
-		return SSL_TLSEXT_ERR_OK;
-	*alert = SSL_AD_UNRECOGNIZED_NAME;
-	return SSL_TLSEXT_ERR_ALERT_FATAL;
-}
-
-static bool set_up_client(struct tls_conn *conn)
+static bool set_up_client(struct tls_conn *conn, bool plain)
 {
 	struct tls_end *end = &conn->client;
-	SSL_CTX *context = authority_context(conn->server->authority,
-					     conn->host.name, NULL);
+	SSL_CTX *context;
 
-	if (!context)
+	if (plain) {
+		end->asked = end->open = true;
+		return true;
+	}
+	context = authority_context(conn->server->authority, conn->host.name,
+				    NULL);
+	if (!context || !tls_end_accept(end, context, &conn->host))
 		return false;
-	SSL_CTX_set_tlsext_servername_callback(context, check_name);
-	if (!tls_end_accept(end, context))
-		return false;
-	SSL_set_app_data(end->ssl, conn);
 	tls_alpn_follow(end, &conn->upstream);
 	return true;
 }
 
 void tls_conn_start(struct tls_server *server, uint32_t id,
-		    const struct host *host, int client, int upstream,
-		    const void *hello, size_t n)
+		    const struct tls_serve *serve, int client, int upstream)
 {
 	struct tls_conn *conn = mem_zalloc(sizeof(*conn));
 	static const uint32_t events = EPOLLIN | EPOLLOUT | EPOLLRDHUP |
@@ -761,14 +751,14 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 
 	conn->server = server;
 	conn->id = id;
-	conn->host = *host;
+	conn->host = serve->host;
 	conn->scan = long_head;
 	conn->client.source = (struct loop_source){ client, on_client, conn };
 	conn->upstream.source =
 		(struct loop_source){ upstream, on_event, conn };
-	conn->client.hello = mem_alloc(n + 1);
-	memcpy(conn->client.hello, hello, n);
-	conn->client.hello_n = n;
+	conn->client.hello = mem_alloc(serve->n + 1);
+	memcpy(conn->client.hello, serve->hello, serve->n);
+	conn->client.hello_n = serve->n;
 	conn->timer.fn = on_timer;
 	conn->timer.arg = conn;
 	conn->hold.fn = on_hold;
@@ -780,7 +770,7 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 		tls_report_refused(server, id,
 				   "too many connections to hosts of secrets",
 				   NULL, "let the program open fewer at a time");
-	if (server->n_conns > TLS_CONNS_MAX || !set_up_client(conn) ||
+	if (server->n_conns > TLS_CONNS_MAX || !set_up_client(conn, serve->plain) ||
 	    !tls_end_connect(&conn->upstream, server->upstream,
 			     conn->host.name) ||
 	    loop_add(server->loop, &conn->client.source, events) < 0 ||

@@ -13,16 +13,13 @@
 
 #include "tls/tls-server.h"
 
-struct host;
+struct tls_serve;
 
 enum { TLS_CONNS_MAX = 1024 };
 
-/* Serve a connection of the gate's, number @id. Both descriptors are taken; @hello
- * are the client's first @n bytes.
- */
+/* Serve a connection of the gate's, number @id. Both descriptors are taken. */
 void tls_conn_start(struct tls_server *server, uint32_t id,
-		    const struct host *host, int client, int upstream,
-		    const void *hello, size_t n);
+		    const struct tls_serve *serve, int client, int upstream);
 
 /* Close all of them */
 void tls_conns_close(struct tls_server *server);

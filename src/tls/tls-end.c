@@ -13,23 +13,27 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "gate/tls-wire.h"
+#include "policy/host.h"
+
+/* As recv(), first of what the gate has read */
+static ssize_t take_bytes(struct tls_end *end, char *p, size_t n)
+{
+	if (end->hello_at == end->hello_n)
+		return recv(end->source.fd, p, n, 0);
+	if (n > end->hello_n - end->hello_at)
+		n = end->hello_n - end->hello_at;
+	memcpy(p, end->hello + end->hello_at, n);
+	end->hello_at += n;
+	return (ssize_t)n;
+}
 
 /* A BIO that gives out what the gate has read before it reads the socket */
 static int hello_read(BIO *bio, char *p, size_t n, size_t *ret)
 {
 	struct tls_end *end = BIO_get_data(bio);
-	ssize_t got;
+	const ssize_t got = take_bytes(end, p, n);
 
 	BIO_clear_retry_flags(bio);
-	if (end->hello_at < end->hello_n) {
-		if (n > end->hello_n - end->hello_at)
-			n = end->hello_n - end->hello_at;
-		memcpy(p, end->hello + end->hello_at, n);
-		end->hello_at += n;
-		*ret = n;
-		return 1;
-	}
-	got = recv(end->source.fd, p, n, 0);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		BIO_set_retry_read(bio);
 	end->cut |= !got;
@@ -115,7 +119,22 @@ SSL_CTX *tls_upstream_context(char *const *cas, size_t n, struct err *err)
 	return c;
 }
 
-bool tls_end_accept(struct tls_end *end, SSL_CTX *context)
+/* The gate has compared the names already */
+static int check_name(SSL *ssl, int *alert, void *arg)
+{
+	const struct host *host = SSL_get_app_data(ssl);
+	const char *name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+	struct host said;
+
+	(void)arg;
+	if (name && !host_parse(name, strlen(name), 0, &said) &&
+	    host_is_same(&said, host))
+		return SSL_TLSEXT_ERR_OK;
+	*alert = SSL_AD_UNRECOGNIZED_NAME;
+	return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+bool tls_end_accept(struct tls_end *end, SSL_CTX *context, struct host *host)
 {
 	BIO *bio = new_bio(end);
 
@@ -125,6 +144,8 @@ bool tls_end_accept(struct tls_end *end, SSL_CTX *context)
 		return false;
 	}
 	SSL_set_bio(end->ssl, bio, bio);
+	SSL_CTX_set_tlsext_servername_callback(context, check_name);
+	SSL_set_app_data(end->ssl, host);
 	return true;
 }
 
@@ -147,6 +168,30 @@ bool tls_end_waits(struct tls_end *end, int r)
 	       why == SSL_ERROR_WANT_CLIENT_HELLO_CB;
 }
 
+/* As SSL_read() and SSL_write(), also without TLS; *@waits: not now */
+static int read_some(struct tls_end *end, char *p, size_t n, bool *waits)
+{
+	int r;
+
+	ERR_clear_error();
+	r = end->ssl ? SSL_read(end->ssl, p, (int)n) : (int)take_bytes(end, p, n);
+	*waits = end->ssl ? r <= 0 && tls_end_waits(end, r)
+			  : r < 0 && (errno == EAGAIN || errno == EINTR);
+	return r;
+}
+
+static int write_some(struct tls_end *end, const char *p, size_t n, bool *waits)
+{
+	int r;
+
+	ERR_clear_error();
+	r = end->ssl ? SSL_write(end->ssl, p, (int)n)
+		     : (int)send(end->source.fd, p, n, MSG_NOSIGNAL);
+	*waits = end->ssl ? r <= 0 && tls_end_waits(end, r)
+			  : r < 0 && (errno == EAGAIN || errno == EINTR);
+	return r;
+}
+
 /* The peer reads no more. It may have answered before it hung up. */
 static void stop_writing(struct tls_end *end)
 {
@@ -164,15 +209,15 @@ bool tls_end_flush(struct tls_end *end)
 		const char *p = (head ? end->head.p : end->out.p) + end->sent;
 		const size_t n =
 			(head ? end->head.len : end->out.len) - end->sent;
+		bool waits;
 		int r;
 
 		if (!n)
 			break;
-		ERR_clear_error();
-		r = SSL_write(end->ssl, p,
-			      n > TLS_RECORD_MAX ? TLS_RECORD_MAX : (int)n);
+		r = write_some(end, p, n > TLS_RECORD_MAX ? TLS_RECORD_MAX : n,
+			       &waits);
 		if (r <= 0) {
-			if (!tls_end_waits(end, r))
+			if (!waits)
 				stop_writing(end);
 			break;
 		}
@@ -197,21 +242,22 @@ bool tls_end_is_sent(const struct tls_end *end)
 bool tls_end_fill(struct tls_end *end, size_t max)
 {
 	char chunk[TLS_RECORD_MAX];
+	bool waits;
 	int r;
 
 	if (!end->open || end->failed || end->eof || end->in.len >= max)
 		return false;
-	ERR_clear_error();
-	r = SSL_read(end->ssl, chunk, sizeof(chunk));
+	r = read_some(end, chunk, sizeof(chunk), &waits);
 	if (r > 0) {
 		buf_add(&end->in, chunk, (size_t)r);
 		return true;
 	}
-	if (tls_end_waits(end, r))
+	if (waits)
 		return false;
 	end->eof = true;
-	end->clean = !end->cut &&
-		     SSL_get_shutdown(end->ssl) & SSL_RECEIVED_SHUTDOWN;
+	end->clean = end->ssl ? !end->cut && SSL_get_shutdown(end->ssl) &
+						     SSL_RECEIVED_SHUTDOWN
+			      : !r;
 	return true;
 }
 
@@ -221,6 +267,25 @@ struct tls_bytes tls_end_bytes(const struct tls_end *end)
 		return (struct tls_bytes){ 0 };
 	return (struct tls_bytes){ BIO_number_written(SSL_get_wbio(end->ssl)),
 				   BIO_number_read(SSL_get_rbio(end->ssl)) };
+}
+
+/* The buffer goes with its last byte: most connections wait most of the time */
+void tls_end_drop(struct tls_end *end, size_t n)
+{
+	struct buf *in = &end->in;
+
+	if (n == in->len) {
+		buf_done(in);
+		return;
+	}
+	memmove(in->p, in->p + n, in->len - n);
+	in->len -= n;
+}
+
+void tls_end_shutdown(struct tls_end *end)
+{
+	if (end->ssl)
+		(void)SSL_shutdown(end->ssl);
 }
 
 void tls_end_close(struct loop *loop, struct tls_end *end)

@@ -13,12 +13,14 @@
 #include "secret/locked-memory.h"
 
 struct err;
+struct host;
 struct tls_bytes;
 
 enum { TLS_RECORD_MAX = 16 << 10 }; /* Bytes of one TLS record */
 
 /**
  * struct tls_end - One side
+ * @ssl:	NULL for a client that speaks plain HTTP
  * @hello:	The client's first bytes, which the gate has read; @hello_at of them
  *		were used
  * @peer:	The other side, for tls/tls-alpn.h; @asked: the hello was read
@@ -51,8 +53,10 @@ struct tls_bytes tls_end_bytes(const struct tls_end *end);
  */
 SSL_CTX *tls_upstream_context(char *const *cas, size_t n, struct err *err);
 
-/* Begin as the server that @context has a certificate for. False without memory. */
-bool tls_end_accept(struct tls_end *end, SSL_CTX *context);
+/* Begin as the server @host, which @context has a certificate for. False without
+ * memory.
+ */
+bool tls_end_accept(struct tls_end *end, SSL_CTX *context, struct host *host);
 
 /* Begin as a client of @host, whose certificate will be verified */
 bool tls_end_connect(struct tls_end *end, SSL_CTX *context, const char *host);
@@ -68,6 +72,12 @@ bool tls_end_is_sent(const struct tls_end *end);
  * something came, or the end
  */
 bool tls_end_fill(struct tls_end *end, size_t max);
+
+/* Forget the first @n bytes of @in */
+void tls_end_drop(struct tls_end *end, size_t n);
+
+/* Tell the peer that nothing more comes, where TLS has a message for that */
+void tls_end_shutdown(struct tls_end *end);
 
 /* Take the socket out of @loop and close everything */
 void tls_end_close(struct loop *loop, struct tls_end *end);

@@ -23,6 +23,7 @@ enum {
 /**
  * struct tls_server - What all connections share
  * @upstream:	To connect to servers with
+ * @n_urls:	How many secrets have a local URL
  * @channel:	To the gate
  * @lost:	Messages that the gate had no space for
  * @used:	Which secrets the gate knows to be used, and for which hosts
@@ -34,6 +35,7 @@ struct tls_server {
 	const struct bound_secrets *secrets;
 	struct secret_values *values;
 	SSL_CTX *upstream;
+	size_t n_urls;
 	int channel;
 	uint64_t lost;
 	struct tls_use {

@@ -203,3 +203,18 @@ ssize_t http_body_step(struct http_body *body, const char *p, size_t n,
 	}
 	return (ssize_t)at;
 }
+
+ssize_t http_body_span(struct http_body *body, const char *p, size_t n)
+{
+	struct http_span unused;
+	size_t at = 0;
+
+	while (at < n && !http_body_is_done(body)) {
+		const ssize_t r = http_body_step(body, p + at, n - at, &unused);
+
+		if (r < 0)
+			return r;
+		at += (size_t)r;
+	}
+	return (ssize_t)at;
+}

@@ -45,6 +45,11 @@ bool http_body_is_done(const struct http_body *body);
 /* True if the body may end where the connection did */
 bool http_body_may_end(const struct http_body *body);
 
+/* How many of the @n bytes at @p are the body's, which are passed as they are; or
+ * -EBADMSG
+ */
+ssize_t http_body_span(struct http_body *body, const char *p, size_t n);
+
 /* Take a step with the @n bytes at @p. Returns how many are consumed, with
  * *@ret the bytes to forward (in @p or in @body, until the next call; may be
  * empty), 0 if the body is done or @n is 0, or -EBADMSG. Call it
