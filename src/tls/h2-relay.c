@@ -576,11 +576,6 @@ static bool make_sessions(struct h2_relay *relay,
 		       relay->server, NGHTTP2_FLAG_NONE, 0, H2_WINDOW);
 }
 
-bool h2_relay_exists(void)
-{
-	return true;
-}
-
 struct h2_relay *h2_relay_new(h2_judge judge, void *arg)
 {
 	struct h2_relay *relay = mem_zalloc(sizeof(*relay));

@@ -30,9 +30,6 @@ typedef bool (*h2_judge)(void *arg, const char *head, size_t n,
 			 struct scrub *scrub, struct bytes *out,
 			 struct buf *answer);
 
-/* False if this was built without nghttp2 */
-bool h2_relay_exists(void);
-
 /* NULL without memory */
 struct h2_relay *h2_relay_new(h2_judge judge, void *arg);
 void h2_relay_free(struct h2_relay *relay);

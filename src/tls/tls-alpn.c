@@ -32,7 +32,7 @@ static int on_hello(SSL *ssl, int *alert, void *arg)
 {
 	struct tls_end *client = BIO_get_data(SSL_get_rbio(ssl));
 	struct tls_end *server = client->peer;
-	const bool h2 = h2_relay_exists() && offers_h2(ssl);
+	const bool h2 = offers_h2(ssl);
 
 	(void)arg;
 	if (!client->asked && h2 &&
@@ -60,7 +60,7 @@ static int choose(SSL *ssl, const unsigned char **ret, unsigned char *ret_n,
 	if (tls_alpn_is_h2(server)) {
 		ours = both;
 		ours_n = 3;
-	} else if (server->failed && h2_relay_exists()) {
+	} else if (server->failed) {
 		/* HTTP/1.1 first, as most read that */
 		ours = (const unsigned char *)"\x08http/1.1\x02h2";
 		ours_n = sizeof(both) - 1;
