@@ -55,6 +55,19 @@ enum tls_message_kind {
 	 * once for each host
 	 */
 	TLS_USED,
+	/* To the supervisor: text: a text in the form of the stored secret @id, as none
+	 * or another one was known
+	 */
+	TLS_SHAPE,
+	/* To the supervisor: the value of @id is needed; the answer has a pipe with it, or
+	 * nothing if that cannot be had
+	 */
+	TLS_FETCH,
+	TLS_VALUE,
+	/* To the supervisor, before TLS_READY: text: a piece of Java's key store for the
+	 * sandbox
+	 */
+	TLS_JAVA,
 };
 
 /* Bytes to the host and from it, encrypted */

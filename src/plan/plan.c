@@ -303,8 +303,10 @@ static char *forwarded(const struct jail *jail, const char *text)
 	return buf_take(&out);
 }
 
-/* @text, which is taken over, in the place of the file @path, if that exists */
-static void add_made(struct plan *plan, const char *path, char *text,
+/* @text, which is taken over, in the place of the file @path, if that exists; @n bytes,
+ * or 0 up to its NUL
+ */
+static void add_made(struct plan *plan, const char *path, char *text, size_t n,
 		     const char *reason)
 {
 	char real[PATH_MAX];
@@ -328,6 +330,7 @@ static void add_made(struct plan *plan, const char *path, char *text,
 	point->mask = m->mask;
 	point->path = mem_strdup("file");
 	point->text = text;
+	point->len = n;
 	point->open = true;
 }
 
@@ -344,7 +347,7 @@ static int add_jail(struct plan *plan, struct err *err)
 		 * the file names do not resolve, as on the host.
 		 */
 		add_made(plan, RESOLV_CONF,
-			 forwarded(&plan->jail, buf_str(&text)),
+			 forwarded(&plan->jail, buf_str(&text)), 0,
 			 "pasta asks the host's resolvers");
 	return r;
 }
@@ -498,8 +501,15 @@ static int fill_full(struct plan *plan, const struct view *view,
 	add_trust(plan);
 	if (request->bundle)
 		add_made(plan, "/etc/ssl/certs/ca-certificates.crt",
-			 mem_strdup(request->bundle),
+			 mem_strdup(request->bundle), 0,
 			 "the system's certificates, and the one of this run");
+	if (request->java_store && request->java_store->len)
+		add_made(plan, "/etc/ssl/certs/java/cacerts",
+			 memcpy(mem_alloc(request->java_store->len),
+				request->java_store->p,
+				request->java_store->len),
+			 request->java_store->len,
+			 "Java's certificates, and the one of this run");
 	r = add_jail(plan, err);
 	if (r < 0)
 		return r;

@@ -204,6 +204,7 @@ struct shown_file {
  * @proxies:	In the landlock tier: where the proxies are, or NULL
  * @git_config:	In profile home: the content of ~/.gitconfig
  * @bundle:	Certificates instead of the system's, or NULL
+ * @java_store:	The same for Java; empty or NULL without
  * @shown:	Masked files with placeholders for their secrets; @n_shown of them
  */
 struct plan_request {
@@ -212,6 +213,7 @@ struct plan_request {
 	bool observe, observe_full, ephemeral;
 	enum tier tier;
 	const char *tmpdir, *program, *git_config, *bundle;
+	const struct buf *java_store;
 	const struct network_proxies *proxies;
 	struct shown_file *shown;
 	size_t n_shown;

@@ -325,8 +325,13 @@ static int read_secrets(const struct entry *entry, struct value *v,
 			    strcmp(key, "header") != 0 &&
 			    strcmp(key, "method") != 0 &&
 			    strcmp(key, "path") != 0 &&
-			    strcmp(key, "url") != 0)
-				fault = "is not one of hosts, from, header, method, path, url";
+			    strcmp(key, "url") != 0 && strcmp(key, "ttl") != 0)
+				fault = "is not one of hosts, from, header, method, path, ttl, url";
+			if (!strcmp(key, "ttl")) {
+				if (!schema_number(TYPE_DURATION, part, &v->number))
+					continue;
+				fault = "must be seconds, or text such as \"5m\"";
+			}
 			if (!fault)
 				fault = secret_fault(key, text);
 			if (fault)

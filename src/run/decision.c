@@ -663,6 +663,7 @@ static int collect_secrets(struct decision *s, struct plan_request *request,
 	if (r < 0)
 		return fail_in(err, r, "--secret");
 	request->bundle = s->secrets->bundle;
+	request->java_store = &s->secrets->java;
 	request->shown = s->secrets->shown.v;
 	request->n_shown = s->secrets->shown.len;
 	for (size_t i = 0; i < s->secrets->notes.len; i++)

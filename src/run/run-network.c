@@ -325,6 +325,8 @@ int run_network_start(struct run *run, struct listener_set *listeners)
 	n->policy = policy_ref(run->decision.policy);
 	remember_ports(n, listeners);
 	config.ask = prompt_can_ask(run->prompt) ? on_ask : NULL;
+	if ((r = run_secrets_watch(run->decision.secrets, run->loop)) < 0)
+		return r;
 	r = gate_client_new(run->loop, &config, listeners, &n->gate, run->err);
 	return r < 0 ? r : publish(n, run->decision.plan, run->err);
 }

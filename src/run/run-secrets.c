@@ -15,12 +15,12 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/random.h>
-#include <sys/wait.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -38,19 +38,24 @@
 #include "plan/plan.h"
 #include "policy/host.h"
 #include "policy/policy.h"
+#include "policy/schema.h"
 #include "report/violation-store.h"
 #include "run/options.h"
+#include "run/secret-source.h"
 #include "run/secret-binding.h"
 
 enum {
 	KEY_SIZE = 32, /* Bytes that placeholders are made with */
 	BUNDLE_MAX = 4 << 20, /* Bytes of the host's certificates */
 	USED_MAX = 4 << 10, /* Bytes of names in the record of a run */
+	SHAPE_TEXT_MAX = 16 << 10, /* Of one of them; values are no longer */
+	SHAPES_MAX = 256 << 10, /* Bytes of the forms of stored secrets */
 	READY_MS = 15000, /* cloche-tls itself waits 10 s for values */
 };
 
 static const char program_name[] = "cloche-tls";
 static const char key_name[] = "placeholder-key";
+static const char shapes_name[] = "placeholder-shapes";
 
 /* Programs that replace the system's list of authorities by one of these get the
  * whole bundle; NODE_EXTRA_CA_CERTS and DENO_CERT add to theirs
@@ -119,76 +124,40 @@ static int check_sources(const struct policy *policy, struct err *err)
 	return 0;
 }
 
-/* In a child: write the value of @name to @fd and end */
-static void put_value(const char *name, const char *from, int fd)
+static int open_state(struct err *err)
 {
-	char program[] = "cloche-secret", verb[] = "get";
-	char *const get[] = { program, verb, (char *)(uintptr_t)name, NULL };
-	const char *value = NULL;
-	int status = -1;
+	auto_free char *state = violation_store_default_dir();
+	const int dir = state ? fs_open_private_dir(state, err) : -ENOENT;
 
-	if (starts_with(from, "file:")) {
-		char path[PATH_MAX];
-		auto_buf struct buf text = { 0 };
-
-		if (!secret_source_path(from + 5, path) ||
-		    fs_read(AT_FDCWD, path, BUNDLE_MAX, &text, NULL) < 0)
-			_exit(1);
-		_exit(fs_tell(fd, text.p, text.len) < 0);
-	}
-	(void)dup2(fd, STDOUT_FILENO);
-	if (starts_with(from, "command:"))
-		_exit(execl("/bin/sh", "sh", "-c", from + 8, (char *)NULL));
-	if (starts_with(from, "env:"))
-		value = getenv(from + 4);
-	if (!from) {
-		const pid_t self = getpid(), pid = fork();
-
-		if (!pid) {
-			/* A store that hangs ends with the run */
-			if (proc_die_with_parent(self) < 0)
-				_exit(127);
-			/* That there is none is no error where a variable has it */
-			if (getenv(name))
-				(void)dup2(open("/dev/null",
-						O_WRONLY | O_CLOEXEC),
-					   STDERR_FILENO);
-			(void)helper_program_exec(get[0], get, environ);
-			_exit(127);
-		}
-		(void)waitpid(pid, &status, 0);
-		value = status ? getenv(name) : NULL;
-	}
-	_exit(value && fs_tell(fd, value, strlen(value)) < 0);
+	return dir < 0 ? fail(err, dir, "--secret needs the state directory")
+		       : dir;
 }
 
-/* A pipe whose writer is a child of ours, *@ret; its end for reading, or -errno */
-static int open_value(const char *name, const char *from, pid_t *ret)
+/* Forms of stored secrets: what a placeholder is made from before the value is read */
+static json_t *read_shapes(void)
 {
-	const pid_t self = getpid();
-	int ends[2];
-	pid_t pid;
+	auto_close int dir = open_state(NULL);
+	auto_buf struct buf text = { 0 };
+	json_t *shapes = NULL;
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	pid = fork();
-	if (!pid) {
-		sigset_t none;
+	if (dir >= 0 && !fs_read(dir, shapes_name, SHAPES_MAX, &text, NULL))
+		shapes = json_parse(buf_str(&text), text.len, shapes_name, NULL);
+	return json_is_object(shapes) ? shapes : json_object();
+}
 
-		sigemptyset(&none);
-		(void)sigprocmask(SIG_SETMASK, &none, NULL);
-		(void)close(ends[0]);
-		if (proc_die_with_parent(self) < 0)
-			_exit(1);
-		put_value(name, from, ends[1]);
-	}
-	close_fd(&ends[1]);
-	if (pid < 0) {
-		close_fd(&ends[0]);
-		return -EAGAIN;
-	}
-	*ret = pid;
-	return ends[0];
+static void keep_shape(struct run_secrets *s, size_t row, const char *text,
+		       size_t n)
+{
+	auto_close int dir = open_state(NULL);
+	auto_free char *all = NULL;
+
+	if (row >= BOUND_SECRETS_MAX || row >= s->bound.len)
+		return;
+	json_object_set_new(s->shapes, s->bound.v[row].name,
+			    json_stringn(text, n));
+	all = json_dumps(s->shapes, JSON_COMPACT | JSON_SORT_KEYS);
+	if (dir >= 0 && all && strlen(all) < SHAPES_MAX)
+		(void)fs_replace(dir, shapes_name, all, strlen(all), 0600, NULL);
 }
 
 /* The key of this user's placeholders, as hexadecimal digits; made when it is needed
@@ -196,13 +165,12 @@ static int open_value(const char *name, const char *from, pid_t *ret)
  */
 static int read_key(char ret[2 * KEY_SIZE + 1], struct err *err)
 {
-	auto_free char *state = violation_store_default_dir();
-	auto_close int dir = state ? fs_open_private_dir(state, err) : -ENOENT;
+	auto_close int dir = open_state(err);
 	auto_buf struct buf text = { 0 };
 	uint8_t bytes[KEY_SIZE];
 
 	if (dir < 0)
-		return fail(err, dir, "--secret needs the state directory");
+		return dir;
 	if (!fs_read(dir, key_name, 2 * KEY_SIZE, &text, NULL) &&
 	    text.len == 2 * (size_t)KEY_SIZE) {
 		memcpy(ret, text.p, 2 * KEY_SIZE);
@@ -296,6 +264,26 @@ static void add_masked(const struct policy *policy, struct run_secrets *s,
 	}
 }
 
+/* Where its value is, and how long that is good */
+static void add_source(const struct policy *policy, struct run_secrets *s,
+		       const struct list_rule *rule, json_t *row)
+{
+	const size_t i = s->bound.len - 1;
+	const char *name = s->bound.v[i].name;
+	const char *from = source_of(policy, s, i);
+	json_t *detail = rule->detail ? json_loads(rule->detail, 0, NULL) : NULL;
+	uint64_t ttl;
+
+	if (!schema_number(TYPE_DURATION, json_object_get(detail, "ttl"), &ttl))
+		json_object_set_new(row, "ttl", json_integer((json_int_t)ttl));
+	/* A variable is read anyway, and can be missing the next time */
+	if (!from && !getenv(name)) {
+		json_object_set_new(row, "stored", json_true());
+		json_object_set(row, "shape", json_object_get(s->shapes, name));
+	}
+	json_decref(detail);
+}
+
 /* @policy's secrets into @s, and as the configuration for cloche-tls */
 static json_t *describe(const struct policy *policy, struct run_secrets *s,
 			struct err *err)
@@ -317,6 +305,7 @@ static json_t *describe(const struct policy *policy, struct run_secrets *s,
 				       "header", secret->header, "method",
 				       secret->method, "path", secret->path,
 				       "url", secret->url));
+		add_source(policy, s, &list->v[i], row);
 		json_array_append_new(secrets, row);
 	}
 	add_masked(policy, s, secrets, err);
@@ -402,14 +391,18 @@ static int send_config(const struct policy *policy, struct run_secrets *s,
 			 list_pairs(policy, s), "sigv4",
 			 json_loads(sigv4 ? sigv4 : "{}", 0, NULL));
 	text = json_dumps(root, JSON_COMPACT);
-	json_decref(root);
 	buf_add(&out, &m, sizeof(m));
 	buf_adds(&out, text ? text : "");
 	for (size_t i = 0; !r && i < s->bound.len; i++) {
 		const char *name = s->bound.v[i].name;
+		const char *from = source_of(policy, s, i);
 
-		fds[n] = open_value(name, source_of(policy, s, i),
-				    &s->sources[i]);
+		s->from[i] = from ? mem_strdup(from) : NULL;
+		/* What has a form is read when it is needed */
+		fds[n] = json_object_get(json_array_get(secrets, i), "shape")
+				 ? open("/dev/null", O_RDONLY | O_CLOEXEC)
+				 : secret_source_open(name, from,
+						      &s->sources[i]);
 		if (fds[n] < 0)
 			r = fail(err, fds[n],
 				 "secret '%s': cannot start its source", name);
@@ -422,6 +415,7 @@ static int send_config(const struct policy *policy, struct run_secrets *s,
 			 program_name);
 	for (size_t i = 1; i < n; i++)
 		close_fd(&fds[i]);
+	json_decref(root);
 	return r;
 }
 
@@ -457,15 +451,34 @@ static int take_answer(struct run_secrets *s, const char *text, size_t n,
 	return r;
 }
 
+/* What is shown inside, and forms of secrets, come before the answer: true for those */
+static bool take_part(struct run_secrets *s, const struct tls_message *m,
+		      const char *text, size_t n)
+{
+	switch (m->kind) {
+	case TLS_SHOWN:
+		masked_texts_show(&s->masked, m->id, text, n);
+		return true;
+	case TLS_SHAPE:
+		keep_shape(s, m->id, text, n);
+		return true;
+	case TLS_JAVA:
+		buf_add(&s->java, text, n);
+		return s->java.len <= BUNDLE_MAX;
+	default:
+		return false;
+	}
+}
+
 static int receive_answer(struct run_secrets *s, struct buf *pem,
 			  struct err *err)
 {
 	struct {
 		struct tls_message m;
-		char text[TLS_TEXT_MAX];
+		char text[TLS_TEXT_MAX + 1];
 	} *in = mem_zalloc(sizeof(*in));
 	struct pollfd p = { .fd = s->program.socket, .events = POLLIN };
-	size_t none = 0;
+	size_t none = 0, n = 0;
 	ssize_t got = 0;
 	int r = 0;
 
@@ -474,22 +487,19 @@ static int receive_answer(struct run_secrets *s, struct buf *pem,
 		if (poll(&p, 1, READY_MS) == 1)
 			got = socket_recv(s->program.socket, in,
 					  sizeof(*in) - 1, NULL, &none);
-		if (got >= (ssize_t)sizeof(in->m) && in->m.kind == TLS_SHOWN)
-			masked_texts_show(&s->masked, in->m.id, in->text,
-					  (size_t)got - sizeof(in->m));
-	} while (got >= (ssize_t)sizeof(in->m) && in->m.kind == TLS_SHOWN);
-	in->text[got < (ssize_t)sizeof(in->m) ? 0 : (size_t)got - sizeof(in->m)] =
-		'\0';
-	if (got < (ssize_t)sizeof(in->m))
+		n = got < (ssize_t)sizeof(in->m) ? 0
+						 : (size_t)got - sizeof(in->m);
+	} while (n && take_part(s, &in->m, in->text, n));
+	in->text[n] = '\0';
+	if (!n)
 		r = fail(
 			err, -EPROTO,
-			"%s is not there, or ended; is it installed beside cloche?",
+			"%s is not there, or ended; is it installed beside cloche? (it needs OpenSSL 3: libssl.so.3)",
 			program_name);
 	else if (in->m.kind == TLS_FAILED)
 		r = fail(err, -EIO, "%s", in->text);
 	else
-		r = take_answer(s, in->text, (size_t)got - sizeof(in->m), pem,
-				err);
+		r = take_answer(s, in->text, n, pem, err);
 	free(in);
 	return r;
 }
@@ -581,8 +591,9 @@ static void leave_sources(struct run_secrets *s, bool kill_them)
 		if (s->sources[i] <= 0)
 			continue;
 		if (kill_them)
-			(void)kill(s->sources[i], SIGKILL);
-		reap_later(s->sources[i]);
+			secret_source_end(s->sources[i]);
+		else
+			reap_later(s->sources[i]);
 		s->sources[i] = 0;
 	}
 }
@@ -617,6 +628,7 @@ int run_secrets_start(struct policy *policy, struct run_secrets **ret,
 	s->program = PROC_NONE;
 	s->channel = pair[0];
 	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
+	s->shapes = read_shapes();
 	secrets = describe(policy, s, err);
 	r = proc_spawn(program_name, 0, run_program, NULL, &s->program);
 	if (r < 0) {
@@ -648,6 +660,53 @@ int run_secrets_collect(struct run_secrets *s, struct policy *policy,
 	return set_variables(policy, s, err);
 }
 
+/* cloche-tls needs the value of number @row now */
+static void send_value(struct run_secrets *s, size_t row)
+{
+	const struct tls_message m = { .kind = TLS_VALUE, .id = (uint32_t)row };
+	auto_close int fd = -1;
+
+	if (row >= BOUND_SECRETS_MAX || row >= s->bound.len)
+		return;
+	if (s->sources[row] > 0)
+		secret_source_end(s->sources[row]);
+	s->sources[row] = 0;
+	fd = secret_source_open(s->bound.v[row].name, s->from[row],
+				&s->sources[row]);
+	(void)socket_send(s->program.socket, &m, sizeof(m), &fd, fd >= 0);
+}
+
+static int on_program(void *arg, uint32_t events)
+{
+	static struct {
+		struct tls_message m;
+		char text[SHAPE_TEXT_MAX];
+	} in;
+	struct run_secrets *s = arg;
+	const ssize_t got = recv(s->program.socket, &in, sizeof(in),
+				 MSG_DONTWAIT);
+
+	(void)events;
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (got < (ssize_t)sizeof(in.m))
+		loop_remove(s->loop, &s->source);
+	else if (in.m.kind == TLS_FETCH)
+		send_value(s, in.m.id);
+	else if (in.m.kind == TLS_SHAPE)
+		keep_shape(s, in.m.id, in.text, (size_t)got - sizeof(in.m));
+	return 0;
+}
+
+int run_secrets_watch(struct run_secrets *s, struct loop *loop)
+{
+	if (!s)
+		return 0;
+	s->loop = loop;
+	s->source = (struct loop_source){ s->program.socket, on_program, s };
+	return loop_add(loop, &s->source, EPOLLIN);
+}
+
 void run_secrets_used(struct run_secrets *s, const char *text, size_t n)
 {
 	if (s->used.len + n >= USED_MAX)
@@ -662,6 +721,9 @@ void run_secrets_end(struct run_secrets *s)
 	if (!s)
 		return;
 	leave_sources(s, true);
+	for (size_t i = 0; i < BOUND_SECRETS_MAX; i++)
+		free(s->from[i]);
+	json_decref(s->shapes);
 	proc_end(&s->program, false);
 	close_fd(&s->channel);
 	bound_secrets_done(&s->bound);
@@ -670,5 +732,6 @@ void run_secrets_end(struct run_secrets *s)
 	free(s->shown.v);
 	strings_done(&s->notes);
 	free(s->bundle);
+	buf_done(&s->java);
 	free(s);
 }

@@ -6,7 +6,10 @@
 #ifndef RUN_RUN_SECRETS_H
 #define RUN_RUN_SECRETS_H
 
+#include <jansson.h>
+
 #include "base/buf.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/proc.h"
 #include "gate/bound-secret.h"
@@ -21,8 +24,12 @@ struct policy;
  * @program:	cloche-tls
  * @channel:	The gate's end of a socket to it
  * @sources:	Processes that write values, until these have come
+ * @from:	Where values are, as --secret-from has it; NULL: in the store
+ * @shapes:	Forms of stored secrets by their names
+ * @source:	Of messages from @program, in @loop
  * @used:	NAME@HOST of those that were put into requests, blanks between them
  * @bundle:	Certificates for the sandbox: the host's, and the run's own
+ * @java:	Key store of Java's for the sandbox, likewise; empty without one
  * @masked:	Files and variables with placeholders in them
  * @shown:	The files among them, as the plan takes them; not owned
  * @notes:	What the user should know about those
@@ -32,8 +39,13 @@ struct run_secrets {
 	struct proc program;
 	int channel;
 	pid_t sources[BOUND_SECRETS_MAX];
+	char *from[BOUND_SECRETS_MAX];
+	json_t *shapes;
+	struct loop *loop;
+	struct loop_source source;
 	struct buf used;
 	char *bundle;
+	struct buf java;
 	struct masked_texts masked;
 	struct {
 		struct shown_file *v;
@@ -59,6 +71,9 @@ int run_secrets_start(struct policy *policy, struct run_secrets **ret,
  */
 int run_secrets_collect(struct run_secrets *secrets, struct policy *policy,
 			const struct options *options, struct err *err);
+
+/* From now on @loop gives cloche-tls the values that it asks for. 0 or -errno. */
+int run_secrets_watch(struct run_secrets *secrets, struct loop *loop);
 
 /* Remember that @text, NAME@HOST of @n bytes, was put into a request */
 void run_secrets_used(struct run_secrets *secrets, const char *text, size_t n);

@@ -186,6 +186,11 @@ int authority_write(const struct authority *a, struct buf *out, struct err *err)
 	return 0;
 }
 
+X509 *authority_cert(const struct authority *a)
+{
+	return a->cert;
+}
+
 static X509 *make_leaf(struct authority *a, const char *host)
 {
 	/* A common name has 64 characters at most; clients read the other one */

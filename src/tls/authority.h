@@ -32,4 +32,7 @@ int authority_write(const struct authority *authority, struct buf *out,
 SSL_CTX *authority_context(struct authority *authority, const char *host,
 			   struct err *err);
 
+/* Its certificate; not owned */
+X509 *authority_cert(const struct authority *authority);
+
 #endif /* TLS_AUTHORITY_H */

@@ -31,6 +31,8 @@
 #include "secret/harden.h"
 #include "tls/authority.h"
 #include "tls/config.h"
+#include "tls/java-store.h"
+#include "tls/refresh.h"
 #include "tls/tls-conn.h"
 #include "tls/tls-end.h"
 #include "tls/tls-report.h"
@@ -46,6 +48,7 @@ struct setup {
 	SSL_CTX *upstream;
 	struct loop *loop;
 	struct timers *timers;
+	struct buf java;
 	int channel;
 };
 
@@ -84,6 +87,9 @@ static int prepare(int control, struct setup *s, struct err *err)
 
 	if (!r)
 		r = authority_new(&s->config.secrets, &s->authority, err);
+	if (!r)
+		(void)java_store_make(JAVA_STORE_PATH,
+				      authority_cert(s->authority), &s->java);
 	if (!r) {
 		s->upstream = tls_upstream_context(s->config.cas,
 						   s->config.n_cas, err);
@@ -107,7 +113,7 @@ static int send_text(int control, enum tls_message_kind kind, uint32_t id,
 	return socket_send(control, out.p, out.len, NULL, 0);
 }
 
-/* What is shown in the place of masked texts */
+/* What is shown in the place of masked texts and of Java's key store */
 static int send_shown(int control, const struct setup *s)
 {
 	int r = 0;
@@ -118,6 +124,11 @@ static int send_shown(int control, const struct setup *s)
 		if (shown->p)
 			r = send_text(control, TLS_SHOWN, i, shown->p,
 				      shown->len);
+	}
+	for (size_t at = 0, n; r >= 0 && at < s->java.len; at += n) {
+		n = s->java.len - at;
+		n = n < TLS_TEXT_MAX ? n : TLS_TEXT_MAX;
+		r = send_text(control, TLS_JAVA, 0, s->java.p + at, n);
 	}
 	return r < 0 ? r : 0;
 }
@@ -190,7 +201,7 @@ static int on_channel(void *arg, uint32_t events)
 	return 0;
 }
 
-static void serve(struct setup *s)
+static void serve(struct setup *s, int control)
 {
 	struct tls_server server = {
 		.loop = s->loop,
@@ -203,6 +214,8 @@ static void serve(struct setup *s)
 	};
 	struct loop_source source = { s->channel, on_channel, &server };
 
+	server.refresh = refresh_new(&server, &s->config, control,
+				     tls_conns_wake);
 	for (size_t i = 0; i < s->config.secrets.len; i++)
 		server.n_urls += s->config.secrets.v[i].url != NULL;
 	if (!loop_add(server.loop, &source, EPOLLIN))
@@ -232,7 +245,7 @@ int main(int argc, char **argv)
 				strlen(err.msg));
 		return 1;
 	}
-	close_fd(&control);
-	serve(&setup);
+	buf_done(&setup.java);
+	serve(&setup, control);
 	return 0;
 }

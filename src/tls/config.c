@@ -106,13 +106,10 @@ static int read_secret(const json_t *row, struct bound_secrets *secrets,
 }
 
 /* What srt calls them */
-static const struct {
-	const char *key;
-	enum sigv4_form form;
-} passed_forms[] = {
-	{ "streaming", SIGV4_STREAMING },
-	{ "presigned", SIGV4_PRESIGNED },
-	{ "sigv4a", SIGV4_ASYMMETRIC },
+static const char *const forms[] = {
+	[SIGV4_STREAMING] = "streaming",
+	[SIGV4_PRESIGNED] = "presigned",
+	[SIGV4_ASYMMETRIC] = "sigv4a",
 };
 
 static int read_aws(const json_t *root, struct tls_config *ret, struct err *err)
@@ -134,11 +131,13 @@ static int read_aws(const json_t *root, struct tls_config *ret, struct err *err)
 		if (!pair->id || !pair->key)
 			return fail(err, -EINVAL, "a key of AWS has no name");
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(passed_forms); i++) {
-		auto_free char *word = string_of(sigv4, passed_forms[i].key);
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		const char *word = forms[i] ? json_string_value(json_object_get(
+						      sigv4, forms[i]))
+					    : NULL;
 
 		if (word && !strcmp(word, "passthrough"))
-			ret->passed |= 1U << passed_forms[i].form;
+			ret->passed |= 1U << i;
 	}
 	return 0;
 }
@@ -175,6 +174,11 @@ static int read_all(const json_t *root, struct tls_config *ret, struct err *err)
 
 		r = read_secret(row, &ret->secrets, err);
 		ret->masks[i] = read_mask(json_object_get(row, "mask"));
+		ret->sources[i] = (struct value_source){
+			.shape = string_of(row, "shape"),
+			.ttl = json_integer_value(json_object_get(row, "ttl")),
+			.stored = json_is_true(json_object_get(row, "stored")),
+		};
 		ret->secrets.v[i].masked = ret->masks[i];
 	}
 	return r;
@@ -199,8 +203,10 @@ int tls_config_read(const char *text, size_t n, struct tls_config *ret,
 void tls_config_done(struct tls_config *config)
 {
 	bound_secrets_done(&config->secrets);
-	for (size_t i = 0; i < BOUND_SECRETS_MAX; i++)
+	for (size_t i = 0; i < BOUND_SECRETS_MAX; i++) {
 		mask_free(config->masks[i]);
+		free(config->sources[i].shape);
+	}
 	for (size_t i = 0; i < config->n_cas; i++)
 		free(config->cas[i]);
 	for (size_t i = 0; i < config->n_pairs; i++) {

@@ -2,7 +2,7 @@
 /* tls/config.h - the configuration that the supervisor sends to cloche-tls
  *
  * {"project": PATH, "key": HEX, "cas": [PEM file, ...], "secrets": [{"name": ...,
- * "hosts": [...], "optional": BOOL, "header", "method", "path", "url", "mask": {...}}, ...],
+ * "hosts": [...], "optional": BOOL, "header", "method", "path", "url", "ttl", "shape", "stored", "mask": {...}}, ...],
  * "pairs": [...], "sigv4": {...}}: the supervisor is a program of ours, so what does not
  * fit is a fault of ours and ends the program. A mask has "extract", "decode",
  * "maskClaims" and "onExtractNoMatch" as in settings; pairs and sigv4 are the settings
@@ -26,9 +26,18 @@ enum {
 };
 
 /**
- * struct aws_pair - Names of variables that are one key of AWS
- * @token:	NULL if it has none
+ * struct value_source - What is known of where a value comes from
+ * @shape:	A text of its form: it is read when it is needed; or NULL
+ * @ttl:	Milliseconds after which it is read again, or 0
+ * @stored:	From the store, which can tell its form to later runs
  */
+struct value_source {
+	char *shape;
+	int64_t ttl;
+	bool stored;
+};
+
+/* Names of variables that are one key of AWS; @token may be NULL */
 struct aws_pair {
 	char *id, *key, *token;
 };
@@ -47,6 +56,7 @@ struct tls_config {
 	size_t n_cas;
 	struct bound_secrets secrets;
 	struct mask *masks[BOUND_SECRETS_MAX];
+	struct value_source sources[BOUND_SECRETS_MAX];
 	struct aws_pair pairs[CONFIG_PAIRS_MAX];
 	size_t n_pairs;
 	unsigned int passed;

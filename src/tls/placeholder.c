@@ -189,12 +189,8 @@ static void fill_text(struct stream *s, const char *value, size_t n, char *ret)
 	ret[n] = '\0';
 }
 
-int placeholder_make(const uint8_t key[PLACEHOLDER_KEY], const char *project,
-		     const char *name, const char *value, size_t n, char *ret,
-		     struct err *err)
+int placeholder_check(const char *value, size_t n, struct err *err)
 {
-	struct stream s = { .key = key, .project = project, .name = name };
-
 	if (n < PLACEHOLDER_MIN || n > PLACEHOLDER_MAX)
 		return fail(err, -EINVAL,
 			    "the value has %zu bytes; it must have %d to %d", n,
@@ -205,6 +201,51 @@ int placeholder_make(const uint8_t key[PLACEHOLDER_KEY], const char *project,
 				err, -EINVAL,
 				"the value has a control character, which no header may have");
 	}
+	return 0;
+}
+
+bool placeholder_shape(const char *value, size_t n, char *ret)
+{
+	const bool uuid = is_uuid(value, n);
+	const size_t keep = known_prefix(value, n);
+	const char *rest = value + keep;
+	const size_t len = n - keep;
+	char marks[3];
+	size_t k = 0;
+
+	/* Claims of a token are not kept */
+	if (placeholder_check(value, n, NULL) < 0 || !strncmp(value, "eyJ", 3))
+		return false;
+	memcpy(ret, value, keep);
+	if (uuid || is_made_of(rest, len, hex_lower) ||
+	    is_made_of(rest, len, hex_upper)) {
+		marks[k++] = '0';
+		if (!uuid && !is_made_of(rest, len, digit))
+			marks[k++] = is_made_of(rest, len, hex_lower) ? 'a'
+								      : 'A';
+	} else {
+		if (has_any_of(rest, len, lower) || !has_any_of(rest, len, upper))
+			marks[k++] = 'z';
+		if (has_any_of(rest, len, upper))
+			marks[k++] = 'Z';
+		if (has_any_of(rest, len, digit))
+			marks[k++] = '0';
+	}
+	for (size_t i = 0; i < len; i++)
+		ret[keep + i] = uuid && rest[i] == '-' ? '-' : marks[i % k];
+	ret[n] = '\0';
+	return true;
+}
+
+int placeholder_make(const uint8_t key[PLACEHOLDER_KEY], const char *project,
+		     const char *name, const char *value, size_t n, char *ret,
+		     struct err *err)
+{
+	struct stream s = { .key = key, .project = project, .name = name };
+	const int r = placeholder_check(value, n, err);
+
+	if (r < 0)
+		return r;
 	for (int i = 0; i < TRIES; i++) {
 		fill_text(&s, value, n, ret);
 		if (s.failed)

@@ -4,6 +4,7 @@
 #ifndef TLS_PLACEHOLDER_H
 #define TLS_PLACEHOLDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,5 +25,14 @@ enum {
 int placeholder_make(const uint8_t key[PLACEHOLDER_KEY], const char *project,
 		     const char *name, const char *value, size_t n, char *ret,
 		     struct err *err);
+
+/* 0 if @value can be a credential, or -EINVAL as above */
+int placeholder_check(const char *value, size_t n, struct err *err);
+
+/* A text with which placeholder_make() makes the same as with @value, and which says no
+ * more of that than the placeholder does: @n bytes and a NUL. False for JSON web tokens,
+ * which have more to say, and for what is no value.
+ */
+bool placeholder_shape(const char *value, size_t n, char *ret);
 
 #endif /* TLS_PLACEHOLDER_H */

@@ -59,6 +59,12 @@ static void put_value(const struct credential_use *use,
 		bytes_add(out, value->p, value->len);
 }
 
+static int refuse_head(struct rewrite *ret, int error, const char *why)
+{
+	ret->why = why;
+	return error;
+}
+
 /* Which placeholders are in @ret->request, each bound to @host: how many of @uses were
  * filled in, or -errno
  */
@@ -106,12 +112,6 @@ enum { PIECES_MAX = REWRITE_USES_MAX + 4 };
 static struct http_span span_of(const struct bytes *b)
 {
 	return (struct http_span){ b->p, b->len };
-}
-
-static int refuse_head(struct rewrite *ret, int error, const char *why)
-{
-	ret->why = why;
-	return error;
 }
 
 /* The signature @s as the client made it with placeholders: true if we would make the
@@ -343,6 +343,15 @@ int rewrite_head(const char *p, size_t n, const struct host *host,
 	if (r >= 0)
 		r = sign_again(host, secrets, values, ret, pieces + n_pieces,
 			       &signing);
+	for (size_t i = 0; r >= 0 && i < ret->n_used; i++) {
+		/* Its source has failed since the start */
+		if (value_of(secrets, values, ret->used[i])->len)
+			continue;
+		ret->fix =
+			"see why its source gives none: cloche secret get, or the command";
+		r = refuse_head(ret, -EPERM,
+				"the value of a secret could not be read");
+	}
 	n_pieces += r > 0 ? (size_t)r : 0;
 	qsort(pieces, n_pieces, sizeof(*pieces), compare_pieces);
 	for (size_t i = 0; r >= 0 && i < n_pieces; i++) {

@@ -107,3 +107,36 @@ TEST(what_no_header_can_carry_is_refused)
 				   out, &err),
 		  -EINVAL);
 }
+
+TEST(a_shape_makes_the_same_placeholder_and_has_nothing_of_the_value)
+{
+	static const struct {
+		const char *value, *shape;
+	} v[] = {
+		{ "ghp_Abc123defghi", "ghp_zZ0zZ0zZ0zZ0" },
+		{ "0123456789", "0000000000" },
+		{ "0123abcdef", "0a0a0a0a0a" },
+		{ "0123ABCDEF", "0A0A0A0A0A" },
+		{ "lower-case-only", "zzzzzzzzzzzzzzz" },
+		{ "UPPER_AND_9", "Z0Z0Z0Z0Z0Z" },
+		{ "--------", "zzzzzzzz" },
+		{ "123e4567-e89b-12d3-a456-426614174000",
+		  "00000000-0000-0000-0000-000000000000" },
+	};
+	char shape[64], one[64], two[64];
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++) {
+		const size_t n = strlen(v[i].value);
+
+		CHECK(placeholder_shape(v[i].value, n, shape));
+		CHECK_STR(shape, v[i].shape);
+		CHECK_INT(placeholder_make(key, "/p", "N", v[i].value, n, one,
+					   NULL),
+			  0);
+		CHECK_INT(placeholder_make(key, "/p", "N", shape, n, two, NULL),
+			  0);
+		CHECK_STR(one, two);
+	}
+	CHECK(!placeholder_shape("short", 5, shape));
+	CHECK(!placeholder_shape("eyJhbGciOiJub25lIn0.e30.abcdefgh", 32, shape));
+}

@@ -34,6 +34,7 @@
 #include "gate/tls-wire.h"
 #include "tls/authority.h"
 #include "tls/h2-relay.h"
+#include "tls/refresh.h"
 #include "tls/scrub.h"
 #include "tls/tls-alpn.h"
 #include "tls/tls-end.h"
@@ -69,6 +70,7 @@ struct exchange {
  * @closed:	It is freed after the events at hand
  * @cut:	The server's end was not announced: neither is the client's
  * @active:	Something moved since the idle timer was started
+ * @fetching:	It waits for values
  * @needs:	Bytes of head and body that must be here before the head is judged, or 0
  * @hold:	Ends the wait for the rest of what @scrub has kept back
  */
@@ -86,7 +88,7 @@ struct tls_conn {
 	struct h2_relay *h2;
 	unsigned int served;
 	size_t needs;
-	bool last, closing, closed, cut, active;
+	bool last, closing, closed, cut, active, fetching;
 	struct timer timer, hold;
 	struct loop_task task;
 };
@@ -197,19 +199,14 @@ static bool shares_client(const struct tls_conn *conn)
 	return !conn->client.ssl && conn->server->n_urls > 1;
 }
 
-static void note_uses(struct tls_conn *conn, const struct rewrite *w,
-		      struct scrub *scrub)
+/* Once for each wait: a value that is good for a moment only must do for this request */
+static bool has_values(struct tls_conn *conn)
 {
-	struct tls_server *server = conn->server;
+	const bool done = refresh_is_done(conn->server->refresh, &conn->host,
+					  !conn->fetching);
 
-	for (size_t i = 0; i < w->n_used; i++) {
-		const struct bound_secret *s = w->used[i];
-		const struct bytes *value =
-			&server->values->v[s - server->secrets->v];
-
-		scrub_add(scrub, value->p, s->placeholder, value->len);
-		tls_report_use(server, conn->id, &conn->host, s);
-	}
+	conn->fetching = !done;
+	return done;
 }
 
 /* Judge the head of @n bytes in @client.in and send it on */
@@ -246,7 +243,8 @@ static void take_head(struct tls_conn *conn, size_t n)
 	} else {
 		conn->needs = 0;
 		conn->exchange = mem_zalloc(sizeof(*conn->exchange));
-		note_uses(conn, w, &conn->exchange->scrub);
+		tls_report_uses(conn->server, conn->id, &conn->host, w,
+				&conn->exchange->scrub);
 		conn->exchange->request = (struct http_request){
 			.kind = w->request.kind,
 			.minor = w->request.minor,
@@ -285,7 +283,7 @@ static bool judge_h2(void *arg, const char *head, size_t n, struct scrub *scrub,
 		tls_refusal_request(conn->server, conn->id, &conn->host, w, r,
 				    answer);
 	else
-		note_uses(conn, w, scrub);
+		tls_report_uses(conn->server, conn->id, &conn->host, w, scrub);
 	free(w);
 	return !r;
 }
@@ -360,6 +358,10 @@ static bool step_head(struct tls_conn *conn)
 	if (conn->needs > in->len) {
 		if (conn->client.eof)
 			conn_abort(conn);
+		return moved;
+	}
+	if (!has_values(conn)) {
+		timer_start(conn->server->timers, &conn->timer, TIMER_IDLE);
 		return moved;
 	}
 	take_head(conn, (size_t)n);
@@ -583,7 +585,7 @@ static bool step_h2(struct tls_conn *conn)
 	bool moved = false, ok = true;
 
 	if (server->head.len + server->out.len < WAITING_MAX &&
-	    tls_end_fill(client, 1)) {
+	    has_values(conn) && tls_end_fill(client, 1)) {
 		moved = true;
 		ok = h2_relay_from_client(conn->h2, client->in.p,
 					  client->in.len);
@@ -780,6 +782,14 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 	}
 	timer_start(server->timers, &conn->timer, TIMER_PARENT);
 	advance(conn);
+}
+
+void tls_conns_wake(struct tls_server *server)
+{
+	struct tls_conn *conn;
+
+	LIST_FOREACH(conn, &server->conns, link)
+		loop_defer(server->loop, &conn->task);
 }
 
 void tls_conns_close(struct tls_server *server)

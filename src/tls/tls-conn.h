@@ -21,6 +21,9 @@ enum { TLS_CONNS_MAX = 1024 };
 void tls_conn_start(struct tls_server *server, uint32_t id,
 		    const struct tls_serve *serve, int client, int upstream);
 
+/* Let those go on that have waited for a value */
+void tls_conns_wake(struct tls_server *server);
+
 /* Close all of them */
 void tls_conns_close(struct tls_server *server);
 

@@ -162,34 +162,28 @@ bool tls_end_connect(struct tls_end *end, SSL_CTX *context, const char *host)
 
 bool tls_end_waits(struct tls_end *end, int r)
 {
-	const int why = SSL_get_error(end->ssl, r);
+	int why;
 
+	if (!end->ssl)
+		return r < 0 && (errno == EAGAIN || errno == EINTR);
+	why = SSL_get_error(end->ssl, r);
 	return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE ||
 	       why == SSL_ERROR_WANT_CLIENT_HELLO_CB;
 }
 
-/* As SSL_read() and SSL_write(), also without TLS; *@waits: not now */
-static int read_some(struct tls_end *end, char *p, size_t n, bool *waits)
+/* As SSL_read() and SSL_write(), also without TLS */
+static int read_some(struct tls_end *end, char *p, size_t n)
 {
-	int r;
-
 	ERR_clear_error();
-	r = end->ssl ? SSL_read(end->ssl, p, (int)n) : (int)take_bytes(end, p, n);
-	*waits = end->ssl ? r <= 0 && tls_end_waits(end, r)
-			  : r < 0 && (errno == EAGAIN || errno == EINTR);
-	return r;
+	return end->ssl ? SSL_read(end->ssl, p, (int)n)
+			: (int)take_bytes(end, p, n);
 }
 
-static int write_some(struct tls_end *end, const char *p, size_t n, bool *waits)
+static int write_some(struct tls_end *end, const char *p, size_t n)
 {
-	int r;
-
 	ERR_clear_error();
-	r = end->ssl ? SSL_write(end->ssl, p, (int)n)
-		     : (int)send(end->source.fd, p, n, MSG_NOSIGNAL);
-	*waits = end->ssl ? r <= 0 && tls_end_waits(end, r)
-			  : r < 0 && (errno == EAGAIN || errno == EINTR);
-	return r;
+	return end->ssl ? SSL_write(end->ssl, p, (int)n)
+			: (int)send(end->source.fd, p, n, MSG_NOSIGNAL);
 }
 
 /* The peer reads no more. It may have answered before it hung up. */
@@ -209,15 +203,13 @@ bool tls_end_flush(struct tls_end *end)
 		const char *p = (head ? end->head.p : end->out.p) + end->sent;
 		const size_t n =
 			(head ? end->head.len : end->out.len) - end->sent;
-		bool waits;
 		int r;
 
 		if (!n)
 			break;
-		r = write_some(end, p, n > TLS_RECORD_MAX ? TLS_RECORD_MAX : n,
-			       &waits);
+		r = write_some(end, p, n > TLS_RECORD_MAX ? TLS_RECORD_MAX : n);
 		if (r <= 0) {
-			if (!waits)
+			if (!tls_end_waits(end, r))
 				stop_writing(end);
 			break;
 		}
@@ -242,17 +234,16 @@ bool tls_end_is_sent(const struct tls_end *end)
 bool tls_end_fill(struct tls_end *end, size_t max)
 {
 	char chunk[TLS_RECORD_MAX];
-	bool waits;
 	int r;
 
 	if (!end->open || end->failed || end->eof || end->in.len >= max)
 		return false;
-	r = read_some(end, chunk, sizeof(chunk), &waits);
+	r = read_some(end, chunk, sizeof(chunk));
 	if (r > 0) {
 		buf_add(&end->in, chunk, (size_t)r);
 		return true;
 	}
-	if (waits)
+	if (tls_end_waits(end, r))
 		return false;
 	end->eof = true;
 	end->clean = end->ssl ? !end->cut && SSL_get_shutdown(end->ssl) &

@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "gate/tls-wire.h"
 #include "ipc/socket.h"
+#include "tls/rewrite.h"
+#include "tls/scrub.h"
 #include "tls/tls-server.h"
 
 static void send_message(struct tls_server *server, uint32_t id,
@@ -41,8 +43,9 @@ void tls_report_refused(struct tls_server *server, uint32_t id,
 	send_message(server, id, TLS_REFUSED, text.p, text.len);
 }
 
-void tls_report_use(struct tls_server *server, uint32_t id,
-		     const struct host *host, const struct bound_secret *secret)
+static void report_use(struct tls_server *server, uint32_t id,
+		       const struct host *host,
+		       const struct bound_secret *secret)
 {
 	for (size_t i = 0; i < server->n_used; i++) {
 		const struct tls_use *use = &server->used[i];
@@ -57,4 +60,18 @@ void tls_report_use(struct tls_server *server, uint32_t id,
 		.host = mem_strdup(host->name),
 	};
 	send_message(server, id, TLS_USED, secret->name, strlen(secret->name));
+}
+
+void tls_report_uses(struct tls_server *server, uint32_t id,
+		     const struct host *host, const struct rewrite *w,
+		     struct scrub *scrub)
+{
+	for (size_t i = 0; i < w->n_used; i++) {
+		const struct bound_secret *s = w->used[i];
+		const struct bytes *value =
+			&server->values->v[s - server->secrets->v];
+
+		scrub_add(scrub, value->p, s->placeholder, value->len);
+		report_use(server, id, host, s);
+	}
 }

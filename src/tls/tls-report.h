@@ -10,6 +10,8 @@
 
 struct bound_secret;
 struct host;
+struct rewrite;
+struct scrub;
 struct tls_server;
 
 /* The gate's connection @id is over, after so many @bytes */
@@ -20,11 +22,11 @@ void tls_report_refused(struct tls_server *server, uint32_t id,
 			 const char *reason, const struct bound_secret *secret,
 			 const char *fix);
 
-/* @secret was put into a request to @host. Each pair is reported once: a message per
- * request would wake the gate each time.
+/* Secrets were put into a request to @host: @scrub is to search its answer for them. Each
+ * pair is reported once: a message per request would wake the gate each time.
  */
-void tls_report_use(struct tls_server *server, uint32_t id,
-		     const struct host *host,
-		     const struct bound_secret *secret);
+void tls_report_uses(struct tls_server *server, uint32_t id,
+		     const struct host *host, const struct rewrite *rewrite,
+		     struct scrub *scrub);
 
 #endif /* TLS_TLS_REPORT_H */

@@ -12,6 +12,7 @@
 
 struct authority;
 struct loop;
+struct refresh;
 struct timers;
 struct tls_conn;
 
@@ -22,6 +23,7 @@ enum {
 
 /**
  * struct tls_server - What all connections share
+ * @refresh:	Reads values again; NULL if none is
  * @upstream:	To connect to servers with
  * @n_urls:	How many secrets have a local URL
  * @channel:	To the gate
@@ -34,6 +36,7 @@ struct tls_server {
 	struct authority *authority;
 	const struct bound_secrets *secrets;
 	struct secret_values *values;
+	struct refresh *refresh;
 	SSL_CTX *upstream;
 	size_t n_urls;
 	int channel;

@@ -176,11 +176,15 @@ static int read_whole(struct tls_config *config, size_t i, int fd,
 		      int64_t until, struct bytes *value, struct err *err)
 {
 	const struct bound_secret *secret = &config->secrets.v[i];
+	const char *shape = config->sources[i].shape;
 	int r = read_pipe(fd, until, PLACEHOLDER_MAX, value, err);
 
 	if (r < 0)
 		return r;
 	bytes_chomp(value);
+	if (!value->len && shape)
+		return set_placeholder(config, i, secret->name, shape,
+				       strlen(shape), err);
 	if (!value->len)
 		return secret->optional
 			       ? 0
@@ -206,34 +210,29 @@ static size_t secret_named(const struct tls_config *config,
 	return 0;
 }
 
-static bool link_key(const struct tls_config *config,
-		     const struct source_values *values,
-		     const struct aws_pair *pair)
+/* @said: by settings */
+static void link_key(const struct tls_config *config,
+		     struct source_values *values, const struct aws_pair *pair,
+		     bool said)
 {
 	const size_t id = secret_named(config, values, pair->id);
 	const size_t key = secret_named(config, values, pair->key);
-	struct bound_secret *s = id ? &config->secrets.v[id - 1] : NULL;
+	const size_t row = key > values->rows ? values->part_of[key - 1]
+					      : key - 1;
 
 	if (id && key) {
+		struct bound_secret *s = &config->secrets.v[id - 1];
+
 		s->aws_key = key;
 		s->aws_token = secret_named(config, values, pair->token);
 		s->aws_passed = config->passed;
+		s->aws_pair = said;
+	} else if (key && !values->notes[row]) {
+		/* Nothing tells that a request was signed with this placeholder */
+		values->notes[row] = mem_printf(
+			"'%s' has a placeholder and '%s' has none: AWS will refuse what is signed with it; mask or bind both",
+			pair->key, pair->id);
 	}
-	return id || !key;
-}
-
-/* Nothing tells that such a request was signed with a placeholder */
-static void note_half(const struct tls_config *config,
-		      struct source_values *values, const struct aws_pair *pair)
-{
-	const size_t key = secret_named(config, values, pair->key) - 1;
-	char **note =
-		&values->notes[key < values->rows ? key : values->part_of[key]];
-
-	free(*note);
-	*note = mem_printf(
-		"'%s' has a placeholder and '%s' has none: AWS will refuse what is signed with it; mask or bind both",
-		pair->key, pair->id);
 }
 
 static bool is_named(const struct aws_pair *pair, const char *name)
@@ -254,17 +253,13 @@ static void link_keys(struct tls_config *config, struct source_values *values)
 
 	for (size_t i = 0; i < config->n_pairs; i++) {
 		const struct aws_pair *pair = &config->pairs[i];
-		const size_t n = secret_named(config, values, pair->id);
 
 		free_names &= !is_named(pair, id) && !is_named(pair, key) &&
 			      !is_named(pair, token);
-		if (!link_key(config, values, pair))
-			note_half(config, values, pair);
-		else if (n)
-			config->secrets.v[n - 1].aws_pair = true;
+		link_key(config, values, pair, true);
 	}
-	if (free_names && !link_key(config, values, &own))
-		note_half(config, values, &own);
+	if (free_names)
+		link_key(config, values, &own, false);
 }
 
 int values_read(struct tls_config *config, const int *fds,

@@ -2,6 +2,7 @@
 """tests/live/tls-faults.py - secrets, and clients, stores and sources that misbehave"""
 
 import json
+import json
 import os
 import shutil
 import sys
@@ -121,6 +122,90 @@ def a_store_that_cannot_give_the_value_ends_the_run(t):
     check(not t.exists("ran"))		# The harness finds a sleep that is left
     t.outside(*beside(t, "echo the-value-of-it\n"), "touch", "ran").ok()
     check(t.exists("ran"))
+
+
+def count(path):
+    return len(open(path).read().splitlines()) if os.path.exists(path) else 0
+
+
+@test
+def a_command_that_hangs_ends_with_all_that_it_started(t):
+    """In sessions of their own, and orphans"""
+    line = "setsid sleep 1001 & (setsid sleep 1002 & sleep 1003 &) ; sleep 1004"
+    r = t.inside("touch", "ran", options=("--secret", "T@good.test", "--secret-from", "T=command:" + line))
+    contains(r.ended(125).err, "no value was received within 10 s")
+    check(not t.exists("ran"))		# The harness finds a sleep that is left
+
+
+def refreshed(t, script, ttl, source, **more):
+    path = t.away + "/settings.json"
+    with open(path, "w") as file:
+        json.dump({"sandbox": {"secrets": {"TOKEN": {"hosts": ["good.test"], "from": "command:" + source,
+                                                     **({"ttl": ttl} if ttl else {})}}}}, file)
+    return run(t, script, "-s", path, secrets=(), **more)
+
+
+GET = """get() { curl -sS -m 30 -o /dev/null -w '%{http_code} ' -H "Authorization: Bearer $TOKEN" \
+    https://good.test/$1; }
+"""
+
+
+@test
+def a_command_runs_again_after_its_time(t):
+    """Each run appends a line; the value has the number of them"""
+    origins()
+    runs = t.away + "/runs"
+    source = f"echo x >> {runs}; wc -l < {runs} | xargs printf 'the-value-number-%s'"
+    # At the start, then once more for each request: 1 ms is over
+    refreshed(t, GET + "get 1; get 2", "1ms", source).ok()
+    equal(authorizations(), [f"Bearer the-value-number-{n}" for n in (2, 3)])
+    equal(count(runs), 3)
+    # The control: without a time, and with a long one, only at the start
+    for ttl in (None, "1h"):
+        Origin.seen.clear()
+        before = count(runs)
+        refreshed(t, GET + "get 1; get 2", ttl, source).ok()
+        equal(authorizations(), [f"Bearer the-value-number-{before + 1}"] * 2)
+        equal(count(runs), before + 1)
+
+
+@test
+def an_old_value_is_not_sent_when_its_command_fails(t):
+    origins()
+    ran = t.away + "/ran"
+    source = f"test -e {ran} || {{ touch {ran}; echo the-first-value; }}"
+    r = refreshed(t, GET + 'get 1; curl -sS -m 30 -i -H "Authorization: Bearer $TOKEN" https://good.test/2;'
+                  "curl -sS -m 30 https://good.test/without", "1ms", source)
+    check(r.out.startswith("403"), r.out)
+    contains(r.out, "HTTP/1.1 403 the value of a secret could not be read")
+    contains(r.err, "see why its source gives none")
+    equal([path for _, path, _, _ in Origin.seen], ["/without"])
+
+
+@test
+def a_stored_value_is_read_when_it_is_needed(t):
+    """After a run that has seen its form"""
+    origins()
+    asked = t.away + "/asked"
+    words = beside(t, f"echo x >> {asked}; echo {VALUE}\n")[:2]
+    words += ("--secret", "NOWHERE@good.test", "--", "sh", "-c")
+    use = 'echo $NOWHERE; curl -sS -m 30 -H "Authorization: Bearer $NOWHERE" https://good.test/'
+    first = t.outside(*words, "echo $NOWHERE").ok().out
+    equal(count(asked), 1)
+    equal(t.outside(*words, "echo $NOWHERE").ok().out, first)
+    equal(count(asked), 1)		# Not used, not read
+    r = t.outside(*words, use).ok()
+    equal(count(asked), 2)
+    equal(r.out.splitlines()[0] + "\n", first)
+    equal(authorizations(), [f"Bearer {VALUE}"])
+    # What is kept has the form and nothing of the value
+    with open(t.home + "/.local/state/cloche/placeholder-shapes") as file:
+        equal(json.load(file), {"NOWHERE": "ghp_" + ("zZ0" * 20)[:len(VALUE) - 4]})
+    # A store that has lost it: the request says so
+    t.write(t.away + "/cloche-secret", "#!/bin/sh\nexit 1\n")
+    r = t.outside(*words, use + "; true")
+    contains(r.out, "the value of a secret could not be read")
+    equal(len(Origin.seen), 1)
 
 
 own_host(NAMES)

@@ -54,21 +54,42 @@ def npm_sends_the_token_of_a_registry(t):
           authorizations())
 
 
-@test
-def java_has_its_own_authorities_and_the_report_says_so(t):
-    modules = subprocess.run(["java", "--list-modules"], capture_output=True, text=True)
-    if "jdk.compiler" not in modules.stdout:
-        skip("no Java compiler")
-    origins()
-    t.write("Get.java", """public class Get {
+JAVA = """public class Get {
     public static void main(String[] a) throws Exception {
         var c = new java.net.URL("https://good.test/java").openConnection();
         c.setRequestProperty("Authorization", "Bearer " + System.getenv("TOKEN"));
         System.out.println(new String(c.getInputStream().readAllBytes()));
     }
 }
-""")
-    r = run(t, "java Get.java")
+"""
+
+
+def has_java(t):
+    modules = subprocess.run(["java", "--list-modules"], capture_output=True, text=True)
+    if "jdk.compiler" not in modules.stdout or not os.path.exists(STORE + "/java/cacerts"):
+        skip("no Java compiler, or no key store of the system's")
+    origins()
+    t.write("Get.java", JAVA)
+
+
+@test
+def java_trusts_the_key_store_that_is_shown(t):
+    has_java(t)
+    r = run(t, "java Get.java; keytool -list -cacerts -storepass changeit -alias cloche").ok()
+    contains(r.out, "/java Bearer ghp_")
+    contains(r.out, "trustedCertEntry")
+    equal(authorizations(), [f"Bearer {VALUE}"])
+    # All that is in the system's is still there
+    script = "keytool -list -cacerts -storepass changeit | grep -c trustedCertEntry"
+    equal(int(run(t, script).ok().out), int(t.shell(script).ok().out) + 1)
+
+
+@test
+def java_with_authorities_of_its_own_is_named_in_the_report(t):
+    has_java(t)
+    r = run(t, """openssl x509 -in /etc/ssl/certs/ca-certificates.crt > one.pem
+keytool -importcert -noprompt -keystore own.jks -storepass changeit -file one.pem 2>&1
+java -Djavax.net.ssl.trustStore=own.jks -Djavax.net.ssl.trustStorePassword=changeit Get.java""")
     check(r.code != 0, r)
     contains(r.err, "does not trust the run's certificate authority")
     equal(Origin.seen, [])
@@ -441,7 +462,7 @@ get -d x -H "X-Api-Key: $TOKEN" https://sub.good.test/""", "-s", t.away + "/own.
     equal([(path, headers["X-Acme"], headers["X-Api-Key"])
            for _, path, headers, _ in Origin.seen],
           [("/v1/x", "value-in-a-file-1", None), ("/", None, VALUE)])
-    for wrong, words in (({"A": {}}, "hosts"), ({"A": {"hosts": ["x.test"], "ttl": 1}}, "ttl"),
+    for wrong, words in (({"A": {}}, "hosts"), ({"A": {"hosts": ["x.test"], "ttl": "soon"}}, "ttl"),
                          ({"A": {"hosts": ["x.test"], "from": "/x"}}, "env:"),
                          ({"A": {"hosts": ["x.test"], "path": "x"}}, "begin with /"),
                          ({"A": "x.test"}, "hosts")):

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/secret-source.c - processes that write the value of a secret into a pipe
+ *
+ * A command of the user's may start others and hang. It stays in the process group of the
+ * terminal, as it may ask for a password; so its source adopts what it leaves behind, and
+ * kills children until there is none.
+ */
+
+#include "run/secret-source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/proc.h"
+#include "ipc/helper-program.h"
+
+enum {
+	FILE_MAX = 4 << 20, /* Bytes of a file; cloche-tls takes fewer */
+	CHILDREN_MAX = 64 << 10, /* Bytes of their list */
+};
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return text && !strncmp(text, prefix, strlen(prefix));
+}
+
+/* Orphans become children of this process: until there is none */
+static void kill_children(pid_t first)
+{
+	(void)kill(first, SIGKILL);
+	for (;;) {
+		auto_buf struct buf list = { 0 };
+		const char *p;
+		char *end;
+
+		(void)fs_read(AT_FDCWD, "/proc/thread-self/children",
+			      CHILDREN_MAX, &list, NULL);
+		p = buf_str(&list);
+		for (long pid = strtol(p, &end, 10); end > p;
+		     pid = strtol(p, &end, 10)) {
+			(void)kill((pid_t)pid, SIGKILL);
+			p = end;
+		}
+		if (!list.len || waitpid(-1, NULL, 0) < 0)
+			return;
+	}
+}
+
+/* Run @line and wait for its end, ours or the limit */
+static void run_command(const char *line, int fd)
+{
+	sigset_t waited;
+	pid_t pid, ended = 0;
+	int signal, status = 0;
+
+	sigemptyset(&waited);
+	sigaddset(&waited, SIGCHLD);
+	sigaddset(&waited, SIGTERM);
+	sigaddset(&waited, SIGALRM);
+	(void)sigprocmask(SIG_BLOCK, &waited, NULL);
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	pid = fork();
+	if (!pid) {
+		(void)sigprocmask(SIG_UNBLOCK, &waited, NULL);
+		(void)dup2(fd, STDOUT_FILENO);
+		_exit(execl("/bin/sh", "sh", "-c", line, (char *)NULL));
+	}
+	(void)close(fd);
+	while (pid > 0 && ended != pid) {
+		signal = sigwaitinfo(&waited, NULL);
+		if (signal == SIGTERM || signal == SIGALRM) {
+			kill_children(pid);
+			_exit(1);
+		}
+		while (ended != pid && (ended = waitpid(-1, &status, WNOHANG)) > 0)
+			;
+	}
+	_exit(pid < 0 || status);
+}
+
+static void put_file(const char *from, int fd)
+{
+	const char *home = getenv("HOME");
+	const bool below = starts_with(from, "~/") && home;
+	auto_free char *path =
+		mem_printf("%s%s", below ? home : "", from + (below ? 1 : 0));
+	auto_buf struct buf text = { 0 };
+
+	if (fs_read(AT_FDCWD, path, FILE_MAX, &text, NULL) < 0)
+		_exit(1);
+	_exit(fs_tell(fd, text.p, text.len) < 0);
+}
+
+/* True if the store has written it */
+static bool put_stored(const char *name, int fd)
+{
+	char program[] = "cloche-secret", verb[] = "get";
+	char *const get[] = { program, verb, (char *)(uintptr_t)name, NULL };
+	const pid_t self = getpid(), pid = fork();
+	int status = -1;
+
+	if (!pid) {
+		/* A store that hangs ends with the run */
+		if (proc_die_with_parent(self) < 0)
+			_exit(127);
+		(void)dup2(fd, STDOUT_FILENO);
+		/* That there is none is no error where a variable has it */
+		if (getenv(name))
+			(void)dup2(open("/dev/null", O_WRONLY | O_CLOEXEC),
+				   STDERR_FILENO);
+		(void)helper_program_exec(get[0], get, environ);
+		_exit(127);
+	}
+	return waitpid(pid, &status, 0) == pid && !status;
+}
+
+/* In a child: write the value of @name to @fd and end */
+static void put_value(const char *name, const char *from, int fd)
+{
+	const char *value = NULL;
+
+	(void)alarm(SECRET_SOURCE_S);
+	if (starts_with(from, "file:"))
+		put_file(from + 5, fd);
+	if (starts_with(from, "command:"))
+		run_command(from + 8, fd);
+	if (starts_with(from, "env:"))
+		value = getenv(from + 4);
+	if (!from && !put_stored(name, fd))
+		value = getenv(name);
+	_exit(value && fs_tell(fd, value, strlen(value)) < 0);
+}
+
+int secret_source_open(const char *name, const char *from, pid_t *ret)
+{
+	const pid_t self = getpid();
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	pid = fork();
+	if (!pid) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		(void)sigprocmask(SIG_SETMASK, &none, NULL);
+		(void)signal(SIGTERM, SIG_DFL);
+		(void)signal(SIGALRM, SIG_DFL);
+		(void)signal(SIGCHLD, SIG_DFL);
+		(void)close(ends[0]);
+		if (proc_die_with_parent(self) < 0)
+			_exit(1);
+		put_value(name, from, ends[1]);
+	}
+	close_fd(&ends[1]);
+	if (pid < 0) {
+		close_fd(&ends[0]);
+		return -EAGAIN;
+	}
+	*ret = pid;
+	return ends[0];
+}
+
+void secret_source_end(pid_t pid)
+{
+	(void)kill(pid, SIGTERM);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
