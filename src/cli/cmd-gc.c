@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/cmd-gc.c - cloche gc: the /tmp of each project, kept between its runs */
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -50,22 +49,15 @@ static uint64_t space_of(int at, const char *name, unsigned int depth)
 {
 	auto_close int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 				   O_NONBLOCK | O_CLOEXEC);
-	auto_closedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
+	auto_dir struct dir dir = dir_of(depth > DEPTH_MAX ? -1 : fd);
+	struct dir_entry entry;
 	uint64_t sum = 0;
 	struct stat st;
 
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		sum = (uint64_t)st.st_blocks * 512;
-	if (dir)
-		(void)take_fd(&fd);
-	if (!dir || depth > DEPTH_MAX)
-		return sum;
-	while ((entry = readdir(dir)) != NULL) {
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0)
-			sum += space_of(dirfd(dir), entry->d_name, depth + 1);
-	}
+	while (dir_next(&dir, &entry) > 0)
+		sum += space_of(fd, entry.name, depth + 1);
 	return sum;
 }
 
@@ -117,15 +109,12 @@ static void collect_all(struct gc *gc, const char *state, const char *below)
 	auto_free char *path = path_join(state, below);
 	auto_close int fd = sys_open_nofollow(AT_FDCWD, path, O_RDONLY |
 					      O_DIRECTORY | O_CLOEXEC, 0);
-	auto_closedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
+	auto_dir struct dir dir = dir_of(fd);
+	struct dir_entry entry;
 
-	if (!dir)
-		return;
-	(void)take_fd(&fd);
-	while ((entry = readdir(dir)) != NULL) {
-		if (entry->d_name[0] != '.')
-			collect_one(gc, dirfd(dir), entry->d_name);
+	while (dir_next(&dir, &entry) > 0) {
+		if (entry.name[0] != '.')
+			collect_one(gc, fd, entry.name);
 	}
 }
 

@@ -131,7 +131,11 @@ int cmd_policy_mode(struct call *call, struct err *err)
 		return fail(err, -EPERM, "a repository's file cannot switch the sandbox off; --scope user does it for all projects");
 	if (!scope)
 		scope = policy_has_project(policy) ? SCOPE_PROJECT : SCOPE_USER;
-	r = settings_edit_mode(policy->cwd, scope, mode, &file, err);
+	/* What a disabled sandbox would do when enabled again stays */
+	r = settings_edit_flags(policy->cwd, scope, (struct settings_edit_flag[]){
+		{ "sandbox.enabled", mode != MODE_DISABLED },
+		{ "sandbox.autoAllowBashIfSandboxed", mode == MODE_AUTO_ALLOW },
+	}, mode == MODE_DISABLED ? 1 : 2, &file, err);
 	if (r == 0)
 		r = approve(call, &before, "autoAllowBashIfSandboxed=true", err);
 	if (r == 0)
@@ -178,9 +182,10 @@ int cmd_policy_unsandboxed(struct call *call, struct err *err)
 		return 1;
 	if (allow && scope == SCOPE_PROJECT)
 		return fail(err, -EPERM, "a repository's file cannot allow commands without the sandbox; --scope user does it for all projects");
-	r = settings_edit_flag(policy->cwd, scope ? scope : SCOPE_USER,
-			       "sandbox.allowUnsandboxedCommands", allow, &file,
-			       err);
+	r = settings_edit_flags(policy->cwd, scope ? scope : SCOPE_USER,
+				(struct settings_edit_flag[]){
+		{ "sandbox.allowUnsandboxedCommands", allow },
+	}, 1, &file, err);
 	if (r < 0)
 		return r;
 	terminal_line(stdout, "%s: allowUnsandboxedCommands = %s", file,
@@ -326,20 +331,28 @@ static char *make_value(const struct policy *policy, enum scope scope,
 	return scope == SCOPE_PROJECT ? shorten(policy, full) : take_ptr(full);
 }
 
-/* True, with a message, if one more rule would not allow it: @why says what does */
-static bool is_in_vain(const struct kind *kind, const struct policy_why *why)
+/* What decided: where the rule is, or the reason. The caller frees. */
+static char *cause_of(const struct policy_why *why)
 {
-	auto_buf struct buf by = { 0 };
+	struct buf by = { 0 };
 
-	if (why->allowed || (why->suggest &&
-			     !strstr(why->suggest, "allow unprotect")))
-		return false;
 	if (why->origin)
 		origin_describe(why->origin, &by);
 	else
 		buf_adds(&by, why->reason);
+	return buf_take(&by);
+}
+
+/* True, with a message, if one more rule would not allow it: @why says what does */
+static bool is_in_vain(const struct kind *kind, const struct policy_why *why)
+{
+	auto_free char *by = cause_of(why);
+
+	if (why->allowed || (why->suggest &&
+			     !strstr(why->suggest, "allow unprotect")))
+		return false;
 	terminal_line(stderr, "cloche: not changed, %s %s stays denied: %s",
-		kind->name, why->target, buf_str(&by));
+		kind->name, why->target, by);
 	if (why->suggest)
 		terminal_line(stderr, "          %s", why->suggest);
 	return true;
@@ -362,18 +375,15 @@ static void tell_outcome(struct call *call,
 			 const struct kind *kind, const char *value, bool allow)
 {
 	auto_policy struct policy *policy = NULL;
-	auto_buf struct buf by = { 0 };
 	struct policy_why why;
 
 	if (ask(call, kind, value, &policy, &why) < 0)
 		return;
 	if (why.allowed != allow) {
-		if (why.origin)
-			origin_describe(why.origin, &by);
-		else
-			buf_adds(&by, why.reason);
+		auto_free char *by = cause_of(&why);
+
 		terminal_line(stderr, "cloche: still %s: %s",
-			why.allowed ? "allowed" : "denied", buf_str(&by));
+			why.allowed ? "allowed" : "denied", by);
 	}
 	policy_why_done(&why);
 }

@@ -195,6 +195,15 @@ static void report_variables(const struct run *run)
 			   buf_str(&others));
 }
 
+/* The command that would allow it, below a message */
+static void print_fix(const struct run *run, const struct policy_why *why)
+{
+	auto_buf struct buf line = { 0 };
+
+	buf_addf(&line, "            %s\n", why->suggest);
+	output_print(run->output, line.p, line.len);
+}
+
 /* A command that failed and names a file of the host's /tmp got the sandbox's own
  * /tmp instead, which no refusal reports: the file was just not there
  */
@@ -210,14 +219,13 @@ static void report_tmp(const struct run *run)
 		    policy_why_ask(policy, POLICY_WHY_READ, *word, &why, NULL) < 0)
 			continue;
 		if (!why.allowed && why.suggest) {
-			auto_buf struct buf safe = { 0 }, line = { 0 };
+			auto_buf struct buf safe = { 0 };
 
 			text_escape(&safe, *word);
-			buf_addf(&line, "            %s\n", why.suggest);
 			output_say(run->output, "/tmp is the sandbox's own: the host's %s is not in it",
 				   buf_str(&safe));
 			if (!strcmp(buf_str(&safe), *word))
-				output_print(run->output, line.p, line.len);
+				print_fix(run, &why);
 		}
 		policy_why_done(&why);
 	}
@@ -247,16 +255,14 @@ static bool report_agent(const struct run *run, const char *name)
 {
 	struct policy *policy = run->decision.policy;
 	const char *agent = getenv("SSH_AUTH_SOCK");
-	auto_buf struct buf line = { 0 };
 	struct policy_why why;
 
 	if (strcmp(name, "ssh-add") != 0 || !agent || access(agent, F_OK) < 0 ||
 	    policy_why_ask(policy, POLICY_WHY_SOCKET, agent, &why, NULL) < 0)
 		return false;
 	if (!why.allowed && why.suggest) {
-		buf_addf(&line, "            %s\n", why.suggest);
 		output_say(run->output, "SSH_AUTH_SOCK is not passed: an agent signs for every program that asks");
-		output_print(run->output, line.p, line.len);
+		print_fix(run, &why);
 	}
 	policy_why_done(&why);
 	return true;

@@ -215,48 +215,28 @@ int settings_edit_list(const char *cwd, enum scope scope, bool add,
 	return r < 0 ? r : changed;
 }
 
-int settings_edit_mode(const char *cwd, enum scope scope, enum mode mode,
-		       char **ret_file, struct err *err)
+int settings_edit_flags(const char *cwd, enum scope scope,
+			const struct settings_edit_flag *flags, size_t n,
+			char **ret_file, struct err *err)
 {
-	auto_buf struct buf first = { 0 };
-	auto_buf struct buf second = { 0 };
 	struct change c;
-	int r;
+	int r = change_init(&c, cwd, scope, true, err);
+	bool changed = false;
 
-	r = change_init(&c, cwd, scope, true, err);
-	if (r == 0)
-		r = json_edit(buf_str(&c.text), c.text.len, c.file,
-			      JSON_EDIT_SET, key_in(scope, "sandbox.enabled"),
-			      mode == MODE_DISABLED ? "false" : "true", &first,
-			      err);
-	/* What a disabled sandbox would do when enabled again stays */
-	if (r > 0 && mode != MODE_DISABLED)
-		r = json_edit(buf_str(&first), first.len, c.file, JSON_EDIT_SET,
-			      key_in(scope, "sandbox.autoAllowBashIfSandboxed"),
-			      mode == MODE_AUTO_ALLOW ? "true" : "false",
-			      &second, err);
-	if (r > 0)
-		r = save(&c, mode == MODE_DISABLED ? &first : &second, err);
-	if (r == 0)
-		*ret_file = take_ptr(c.file);
-	change_done(&c);
-	return r;
-}
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		struct buf text = { 0 };
 
-int settings_edit_flag(const char *cwd, enum scope scope, const char *path,
-		       bool value, char **ret_file, struct err *err)
-{
-	auto_buf struct buf text = { 0 };
-	struct change c;
-	int r;
-
-	r = change_init(&c, cwd, scope, true, err);
-	if (r == 0)
 		r = json_edit(buf_str(&c.text), c.text.len, c.file, JSON_EDIT_SET,
-			      key_in(scope, path), value ? "true" : "false", &text,
-			      err);
-	if (r > 0)
-		r = save(&c, &text, err);
+			      key_in(scope, flags[i].path),
+			      flags[i].value ? "true" : "false", &text, err);
+		if (r > 0) {
+			buf_done(&c.text);
+			c.text = text;
+			changed = true;
+		}
+	}
+	if (r >= 0 && changed)
+		r = save(&c, &c.text, err);
 	if (r >= 0)
 		*ret_file = take_ptr(c.file);
 	change_done(&c);

@@ -24,15 +24,21 @@ int settings_edit_list(const char *cwd, enum scope scope, bool add,
 		       const char *path, const char *value, char **ret_file,
 		       struct err *err);
 
-/* Write @mode into the file of @scope, likewise: 0 */
-int settings_edit_mode(const char *cwd, enum scope scope, enum mode mode,
-		       char **ret_file, struct err *err);
-
-/* Set the flag @path ("sandbox.allowUnsandboxedCommands") in the file of @scope. 0 and
- * the file's name for the caller to free, or a negative errno.
+/**
+ * struct settings_edit_flag - A flag to set
+ * @path:	"sandbox.allowUnsandboxedCommands"
  */
-int settings_edit_flag(const char *cwd, enum scope scope, const char *path,
-		       bool value, char **ret_file, struct err *err);
+struct settings_edit_flag {
+	const char *path;
+	bool value;
+};
+
+/* Set @n flags in the file of @scope, likewise. 0 and the file's name for the caller to
+ * free, or a negative errno.
+ */
+int settings_edit_flags(const char *cwd, enum scope scope,
+			const struct settings_edit_flag *flags, size_t n,
+			char **ret_file, struct err *err);
 
 /* What an edit of any file wants */
 enum settings_edit_want {
