@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/conn-timer.h - deadlines: one kernel timer, a queue for each kind of patience
+/* gate/conn-timer.h - deadlines: one kernel timer, a queue for each kind of deadline
  *
  * All deadlines of one kind are equally far away when they start, so a queue
  * in order of starting is in order of ending: everything here is constant

@@ -86,9 +86,8 @@ void conn_start_published(struct conn *conn, uint16_t port);
 /* HTTP on a captured connection for @host */
 void conn_start_origin(struct conn *conn, const struct host *host);
 
-/* From here on bytes both ways, between a client and a server that is there;
- * with @inspect only after a look at how the client begins. What is in @in
- * goes first.
+/* Forward bytes both ways between the client and the connected server, @in first; with
+ * @inspect only after the client's first bytes were examined
  */
 void conn_tunnel(struct conn *conn, bool inspect);
 
@@ -104,8 +103,8 @@ int conn_tls_message(void *gate, uint32_t events);
  * within it, once more.
  */
 void conn_run(struct conn *conn);
-/* For a struct gate_destination, or a struct dial: the server's socket is there, or
- * is not
+/* The callback of struct gate_destination and struct dial: the server is connected, or
+ * cannot be
  */
 void conn_wake(void *conn);
 
@@ -118,7 +117,7 @@ void input_read(struct input *in, struct splice_end *from);
 void input_take(struct input *in, size_t n);
 void input_done(struct input *in);
 
-/* Go on to where conn->reach.host is: the step function sees the outcome.
+/* Start to connect to conn->reach.host; the step function sees the outcome.
  * @plain as in struct gate_destination.
  */
 void conn_reach(struct conn *conn, const struct host *host, const char *op,
@@ -142,7 +141,7 @@ void conn_close_with(struct conn *conn, const void *p, size_t n);
 void conn_close(struct conn *conn);
 void conn_reset(struct conn *conn);
 
-/* The same reset for one that was just reported: when that was looked at */
+/* The same reset, once the supervisor has looked up the process that was refused */
 void conn_refuse(struct conn *conn);
 
 /* Close what the policy no longer allows */

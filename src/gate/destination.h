@@ -130,8 +130,8 @@ void destination_start(struct gate_destination *reach);
  */
 bool destination_is_allowed(struct gate_destination *reach);
 
-/* There is another policy, and @outcome is still DESTINATION_PENDING: what it does not
- * allow ends now; all else but a question begins anew
+/* The policy was replaced while @outcome is DESTINATION_PENDING: refuse what the new one
+ * does not allow; start the rest again, unless the user is being asked
  */
 void destination_decide_again(struct gate_destination *reach);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/gate-confine.h - what is left of a process before it talks to strangers */
+/* gate/gate-confine.h - confine a process before it reads network data */
 
 #ifndef GATE_GATE_CONFINE_H
 #define GATE_GATE_CONFINE_H
@@ -17,15 +17,15 @@ enum confined {
 };
 
 /* First step, common to all: forget the environment, the standard streams and
- * all descriptors but @keep; signals as at birth, but those of a terminal
- * ignored; no privilege, none to be had, no core dump; end with the parent.
+ * all descriptors but @keep; default signals, but those of a terminal
+ * ignored; no privilege, no_new_privs, no core dump; end with the parent.
  * @name is what ps shows. 0 or a negative errno with a message.
  */
 int confine_inherit(const int *keep, size_t n, const char *name,
 		    struct err *err);
 
-/* Last step: Landlock and the system call filter. Nothing that was not open
- * before can be had after it, but for what the kind says.
+/* Last step: Landlock and the system call filter. After it the process has the
+ * descriptors it had before, and can open what its kind says.
  */
 int confine_seal(enum confined kind, struct err *err);
 

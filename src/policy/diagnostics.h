@@ -10,7 +10,7 @@
 #include "policy/asks.h"
 #include "policy/origin.h"
 
-/* Who stands behind a file's text (docs/threat-model.md) */
+/* Whether a file may widen the policy by itself (docs/threat-model.md) */
 enum authority {
 	AUTHORITY_FULL,		/* The user's, the administrator's, the invocation's */
 	AUTHORITY_RECORDED,	/* --settings FILE where commands write: first use */
@@ -30,7 +30,7 @@ enum {
 };
 
 /**
- * struct settings_note - Something to tell
+ * struct settings_note - An error, a warning or a note
  * @text:	One line: "FILE:LINE:COLUMN: words"
  */
 struct settings_note {
@@ -62,7 +62,7 @@ struct settings_source {
 };
 
 /**
- * struct settings_report - What happened on the way; zero-initialise it
+ * struct settings_report - Notes, files and requests of a load; zero-initialise it
  * @dropped:	Notes beyond NOTES_MAX
  */
 struct settings_report {

@@ -320,7 +320,7 @@ void policy_set_number(struct policy *p, enum policy_number number,
 		       uint64_t value, struct origin origin);
 void policy_set_text(struct policy *p, enum policy_text text,
 		     const char *value, struct origin origin);
-/* The same whatever the settings contain */
+/* Set it even if a stronger source did */
 void policy_force_text(struct policy *p, enum policy_text text,
 		       const char *value, struct origin origin);
 
@@ -328,7 +328,7 @@ void policy_force_text(struct policy *p, enum policy_text text,
 bool policy_flag(const struct policy *p, enum policy_flag flag,
 		 bool otherwise);
 
-/* So it is here as well */
+/* As for flags, the first, strongest setter wins */
 void policy_set_profile(struct policy *p, enum profile profile,
 			struct origin origin);
 void policy_set_net(struct policy *p, enum net_mode mode,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/command-stdio.c - the command's standard descriptors: given through, or relayed */
+/* run/command-stdio.c - the command's standard descriptors: passed on, or relayed */
 
 #include "run/command-stdio.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/command-stdio.h - the command's standard descriptors: given through, or relayed
+/* run/command-stdio.h - the command's standard descriptors: passed on, or relayed
  *
  * A regular file on descriptor 0, 1 or 2 can be opened again by its /proc
  * name. Where that would give the command more than the descriptor itself, it
  * gets a pipe, and we copy: a file that the policy hides; a file outside the
- * writable paths that it may append to, but not truncate or read. And so does
- * output that is counted (limits.output), unless it goes to a terminal. What it
- * may only read is opened again by init, where its mode cannot be changed, and
- * the caller's own descriptor is moved on in the end as if it had been shared.
+ * writable paths that it may append to, but not truncate or read. It also gets a pipe
+ * for output that is counted (limits.output), unless it goes to a terminal. A
+ * file that it may only read is opened again by init, where its mode cannot be changed;
+ * at the end the caller's offset is set as if the descriptor had been shared.
  */
 
 #ifndef RUN_COMMAND_STDIO_H
@@ -41,7 +41,7 @@ void command_stdio_free(struct command_stdio *stdio);
 /* Fill in what init gets; a descriptor that the caller does not have is -1 */
 void command_stdio_fill(const struct command_stdio *stdio, struct sandbox_request *request);
 
-/* The command has read its standard input so far; -1 if that is not known */
+/* Set the offset to which the command has read its standard input; -1: unknown */
 void command_stdio_read_to(const struct command_stdio *stdio, int64_t place);
 
 /* Start copying, after the sandbox has its ends (which are closed here) */
@@ -50,8 +50,8 @@ int command_stdio_start(struct command_stdio *stdio, struct loop *loop, struct e
 /* Copy what is left after the command has ended */
 void command_stdio_drain(struct command_stdio *stdio);
 
-/* In a session, what the command left in the background may print on: go on copying to the
- * end of that in a process of its own. The caller's ends in the next moment.
+/* In a session, background jobs of the command may still print: fork a process that goes
+ * on copying until they end. The caller exits right after this.
  */
 void command_stdio_leave(struct command_stdio *stdio);
 

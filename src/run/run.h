@@ -170,7 +170,7 @@ void run_report_hints(const struct run *run);
  */
 void run_release(struct run *run);
 
-/* The program around the run is gone: end it */
+/* The embedding program is gone: end the run */
 void run_abort(struct run *run);
 
 /* Print that a limit was hit, and record it if that is @sure */
@@ -183,7 +183,7 @@ void run_report_limit(struct run *run, enum policy_number number, bool sure,
  * that cannot be written.
  */
 int monitor_new(struct run *run);
-/* What is slow to close is left with the sandbox */
+/* Descriptors that are slow to close are left to init */
 void monitor_free(struct monitor *monitor);
 
 /* Where refusals go; valid as long as @monitor */
@@ -203,14 +203,16 @@ int monitor_observe(struct monitor *monitor, int listener, struct err *err);
  */
 void monitor_masks(struct monitor *monitor, const int *fds, size_t nfds);
 
-/* Keep masks and read-only files in the sandbox, whose descriptors run->own has;
- * again, when there are others; and: a mount holds the file @path
+/* Keep masks and read-only files mounted in the sandbox, whose descriptors run->own has;
+ * keep them by the present view; note that a mount covers the file @path
  */
 void monitor_keep(struct monitor *monitor);
 void monitor_keep_again(struct monitor *monitor);
 void monitor_covered(struct monitor *monitor, const char *path);
 
-/* The sandbox is built: edits from before take effect now, others at once */
+/* The sandbox is built: apply an edit of the settings that came before, and others when
+ * they come
+ */
 void monitor_ready(struct monitor *monitor);
 
 /* Read the settings again, as the options say now. 0, or a negative errno with
@@ -235,7 +237,7 @@ void monitor_blind(struct monitor *monitor);
 
 /* The command has ended: last records, and the footer on stderr */
 void monitor_finish(struct monitor *monitor, bool failed);
-/* Instead, if nothing has run */
+/* Instead of monitor_finish(), if nothing has run */
 void monitor_drop(const struct monitor *monitor);
 
 /* run-network.c - the gate, ports on demand, what the observer asks */
@@ -246,7 +248,7 @@ void monitor_drop(const struct monitor *monitor);
  */
 int run_network_start(struct run *run, struct listener_set *listeners);
 
-/* The command has started: be ready when it connects */
+/* The command has started: start the gate soon, before it connects */
 void run_network_command_runs(struct run_network *network);
 
 /* Make @port of a server inside reachable on the host's loopback: 0, or a negative errno
@@ -264,7 +266,7 @@ void run_network_free(struct run_network *network);
  */
 void run_network_explain(const struct run_network *network);
 
-/* What the observer is to ask; as long as the network lives */
+/* Fill in the callbacks of the observer; valid as long as @network */
 void run_network_questions(struct run_network *network,
 			   struct observer_network *ret);
 

@@ -103,8 +103,8 @@ int stage_lock(struct err *err)
 					  cap);
 		}
 	}
-	/* To keep what one has is left to everybody: it is nothing, and programs
-	 * like ping end where they may not ask for it
+	/* SECBIT_KEEP_CAPS is not locked: there are no capabilities to keep, and
+	 * programs like ping fail where they may not set it
 	 */
 	if (prctl(PR_SET_SECUREBITS,
 		  SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |

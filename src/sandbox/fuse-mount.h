@@ -39,8 +39,8 @@ struct mask_ends {
 	size_t len;
 };
 
-/* Before the world is read-only and without devices: open what is needed of the
- * host's /dev, @dev. It never fails: without it masks are silent.
+/* Before all mounts are read-only and nodev: open /dev/fuse in the host's /dev, @dev. It
+ * never fails: without it masks are silent.
  */
 void fuse_mount_prepare(struct fuse_mount *masks, const struct plan *plan, int dev);
 
@@ -55,7 +55,7 @@ void fuse_mount_start(struct fuse_mount *masks, int tmpfs);
 bool fuse_mount_source(struct fuse_mount *masks, size_t mount, char *name,
 		  size_t size, struct stat *st);
 
-/* The tree stands: end the second thread. 0 and *@ret, which is empty
+/* The tree is built: end the second thread. 0 and *@ret, which is empty
  * where masks are silent; or a negative errno with a message.
  */
 int fuse_mount_finish(struct fuse_mount *masks, struct mask_ends *ret, struct err *err);

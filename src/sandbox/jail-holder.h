@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sandbox/jail-holder.h - a network namespace that reaches the internet and nothing near
  *
- * jail_start() returns when the routes are locked, or fails: there is no jail
- * that is half open. Closing it ends pasta.
+ * jail_start() returns when the routes are locked, or fails: a jail
+ * without its routes is never returned. Closing it ends pasta.
  */
 
 #ifndef SANDBOX_JAIL_HOLDER_H
@@ -16,7 +16,7 @@ struct jail;
 struct plan;
 
 /**
- * struct jail_run - A jail that stands
+ * struct jail_run - A jail that is ready
  * @user, @net:	Its namespaces; the first owns the second
  * @holder:	Its process; the socket is readable when the network has ended
  */

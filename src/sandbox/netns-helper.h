@@ -14,7 +14,7 @@ struct listener_client;
 struct proc;
 
 /* Fork a process that joins the namespaces @user and @net (descriptors, which
- * stay the caller's). It can do two things there: listen, and look. The caller
+ * stay the caller's). It can listen there, and find the inode of a socket. The caller
  * ends it (proc_end()). 0 or a negative errno with a message.
  */
 int netns_helper_start(int user, int net, struct proc *ret, struct err *err);

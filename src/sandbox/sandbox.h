@@ -4,8 +4,8 @@
  * sandbox_begin() forks the sandbox's init into new namespaces, which takes about as
  * long as making a plan: so it comes first, and init meanwhile does all that is
  * the same in every sandbox. sandbox_start() hands it the plan. Init confines itself
- * stage by stage (child.c has the order), then runs the command. All that it has to
- * say comes over one socket as struct sandbox_message; when that socket ends, so does
+ * stage by stage (child.c has the order), then runs the command. It reports
+ * over one socket with struct sandbox_message; closing that socket ends
  * the sandbox.
  */
 

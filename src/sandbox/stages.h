@@ -41,7 +41,7 @@ int idmap_write(int self, uid_t inside, uid_t outside, gid_t group_inside,
 
 /* mount-tree.c: read-only world, writable roots, pins, masks; /proc, /dev, /tmp. What
  * had to be left out of it: SANDBOX_HOST_PROC, SANDBOX_NO_LAYER. @tmpfs was begun, and
- * is done for. *@masks is for the observer, which answers for them (sandbox/fuse-mount.h).
+ * is released here. *@masks is for the observer, which answers for them (sandbox/fuse-mount.h).
  */
 int stage_tree(struct sandbox_request *request, struct tmpfs *tmpfs,
 	       struct mask_ends *masks, struct err *err);
@@ -50,7 +50,7 @@ int stage_tree(struct sandbox_request *request, struct tmpfs *tmpfs,
  * in @request is taken by the new descriptor. Before anything hides it.
  */
 int reopen_file(struct sandbox_request *request, struct err *err);
-/* Terminals and devices, from the sandbox's own /dev, as far as they are there */
+/* Open terminals and devices again in the sandbox's own /dev, where it has them */
 void reopen_devices(struct sandbox_request *request);
 
 /* Session keyring; no core dumps */
@@ -58,7 +58,7 @@ int stage_keyring(struct err *err);
 int stage_core(struct err *err);
 /* The command's resource limits, which init does not share. 0 or -errno. */
 int limits_set(const struct sandbox_request *request);
-/* No capability can be had anew; those that are there stay */
+/* Empty the bounding set and lock the securebits; capabilities of the process stay */
 int stage_lock(struct err *err);
 /* Every capability set empty and locked, no_new_privs */
 int stage_privileges(const struct plan *plan, struct err *err);
@@ -74,7 +74,7 @@ int stage_landlock(const struct sandbox_request *request, int socket,
  * another negative errno with a message
  */
 int landlock_prepare(const struct plan *plan, struct err *err);
-/* True if it needs one: then what the host makes beside what is hidden has no rule */
+/* True if it needs one: then files that the host makes beside hidden ones cannot be read */
 bool landlock_carves(const struct plan *plan);
 
 /* landlock-filter.c: the landlock tier's second filter, for what only namespaces bound */

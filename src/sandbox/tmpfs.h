@@ -81,7 +81,7 @@ int tmpfs_mount_proc(const struct tmpfs *tmpfs, const struct plan *plan,
 int tmpfs_begin_dev(struct tmpfs *tmpfs, struct err *err);
 /* A place for the caller's terminal */
 int tmpfs_make_console(const struct tmpfs *tmpfs, struct err *err);
-/* Now that all mounts are read-only, and devices in them are none */
+/* After all mounts were made read-only and nodev */
 int tmpfs_open_dev(const struct tmpfs *tmpfs, struct err *err);
 /* Last: covers the tmpfs itself */
 int tmpfs_mount_dev(struct tmpfs *tmpfs, struct err *err);
@@ -100,8 +100,8 @@ int tmpfs_make_dir(int tmpfs, const char *path, mode_t mode, struct err *err);
 int tmpfs_make_file(int tmpfs, const char *path, mode_t mode, struct err *err);
 int tmpfs_attach(int tree, const char *path, struct err *err);
 
-/* A rule that allows writing everywhere means files: not the kernel's switches, which
- * obey root without asking for a capability. 0, or a negative errno.
+/* Make /sys read-only, which root may write without a capability: a rule that allows
+ * writing everywhere means files. 0, or a negative errno.
  */
 int tmpfs_close_sys(struct err *err);
 
