@@ -47,11 +47,11 @@ json_t *policy_origin_json(const struct origin *origin)
 			 "reason", origin->reason);
 }
 
-static json_t *why_json(enum policy_why_op op, const struct policy_why *why)
+static json_t *why_json(const struct policy_why *why)
 {
 	return json_pack("{s:i, s:b, s:s, s:o, s:o, s:o*, s:o*, s:o*}",
 			 "version", 1, "allowed", why->allowed,
-			 "op", policy_why_op_name(op),
+			 "op", policy_why_op_name(why->op),
 			 "target", json_text(why->target),
 			 "reason", json_text(why->reason),
 			 "rule", why->rule ? json_text(why->rule) : NULL,
@@ -60,12 +60,12 @@ static json_t *why_json(enum policy_why_op op, const struct policy_why *why)
 			 why->suggest ? json_text(why->suggest) : NULL);
 }
 
-static void why_print(enum policy_why_op op, const struct policy_why *why)
+static void why_print(const struct policy_why *why)
 {
 	auto_buf struct buf from = { 0 };
 
 	terminal_line(stdout, "%s: %s %s (%s)", why->allowed ? "allowed" : "denied",
-		policy_why_op_name(op), why->target, why->reason);
+		policy_why_op_name(why->op), why->target, why->reason);
 	if (why->origin) {
 		origin_describe(why->origin, &from);
 		terminal_line(stdout, "  rule: %s  (%s)", why->rule, buf_str(&from));
@@ -109,9 +109,9 @@ int cmd_policy_why(struct call *call, struct err *err)
 	if (r < 0)
 		return r;
 	if (call_flag(call, "json"))
-		print_json(why_json(op, &why), JSON_COMPACT);
+		print_json(why_json(&why), JSON_COMPACT);
 	else
-		why_print(op, &why);
+		why_print(&why);
 	allowed = why.allowed;
 	policy_why_done(&why);
 	return allowed ? 0 : 1;

@@ -297,6 +297,9 @@ int policy_why_ask(struct policy *policy, enum policy_why_op op, const char *tar
 		op = POLICY_WHY_PORT;
 		target = local_port(policy, target);
 	}
+	if (op == POLICY_WHY_HOST && *target == '/')	/* "connect" may mean either */
+		op = POLICY_WHY_SOCKET;
+	why.op = op;
 	if (op == POLICY_WHY_READ || op == POLICY_WHY_WRITE || op == POLICY_WHY_SOCKET)
 		why.target = resolve_target(policy, target);
 	else if (op != POLICY_WHY_HOST)

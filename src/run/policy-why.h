@@ -17,6 +17,7 @@ enum policy_why_op {
 
 /**
  * struct policy_why - A verdict and its reason
+ * @op:		What it is about: a port where localhost was asked for, a socket for a path
  * @target:	As it was looked up: an absolute, real path, or host:port
  * @rule:	The rule that decided, as written; NULL if none did
  * @origin:	Where it comes from; of @rule
@@ -26,6 +27,7 @@ enum policy_why_op {
  * Owned by the struct, but for what points into the policy.
  */
 struct policy_why {
+	enum policy_why_op op;
 	bool allowed;
 	char *target;
 	char *rule;

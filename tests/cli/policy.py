@@ -96,6 +96,11 @@ def why_answers_with_the_exit_status(t):
     t.write(t.home + "/.ssh/known_hosts")
     t.run("policy", "why", "read", t.home + "/.ssh/known_hosts").ok()
     t.run("policy", "why", "connect", "a.example").ok()
+    for target in ("localhost:3000", "127.0.0.1:3000", "[::1]:3000"):
+        contains(t.run("policy", "why", "connect", target).ended(1).out,
+                 "denied: port 3000 (")
+    contains(t.run("policy", "why", "connect", "/run/some.sock").ended(1).out,
+             "denied: socket /run/some.sock (")
     r = t.run("policy", "why", "connect", "b.example:80").ended(1)
     contains(r.out, f"{PROJECT}:1: sandbox.network.deniedDomains[0]")
     r = t.run("policy", "why", "connect", "c.example").ended(1)
