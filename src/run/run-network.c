@@ -12,10 +12,12 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -605,6 +607,24 @@ static uint16_t port_of(int sock)
 		       ? ntohs(((const struct sockaddr_in *)&sa)->sin_port) : 0;
 }
 
+#define SERVED_INSIDE "port %u is served inside the sandbox only; to reach it from the host: cloche run --publish %u"
+
+/* The output goes to a file, but who started the server sits at the terminal */
+static void tell_terminal(uint16_t port)
+{
+	auto_close int tty = open("/dev/tty", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	sigset_t stop, before;
+
+	if (tty < 0)
+		return;
+	/* A background job may write all the same */
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTTOU);
+	(void)pthread_sigmask(SIG_BLOCK, &stop, &before);
+	(void)dprintf(tty, "cloche: " SERVED_INSIDE "\r\n", port, port);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 /* A server that stays up is probably meant for clients outside */
 static int on_server(void *arg, uint32_t events)
 {
@@ -613,19 +633,19 @@ static int on_server(void *arg, uint32_t events)
 	(void)events;
 	loop_remove(n->run->loop, &n->timer);
 	close_fd(&n->timer.fd);
-	output_say(n->run->output, "port %u is served inside the sandbox only; to reach it from the host: cloche run --publish %u",
-		  n->server, n->server);
+	if (isatty(STDERR_FILENO) || options_has(n->run->options, OPTION_VERBOSE))
+		output_say(n->run->output, SERVED_INSIDE, n->server, n->server);
+	else if (isatty(STDIN_FILENO) && !n->run->output->channel)
+		tell_terminal(n->server);
 	return 0;
 }
 
-/* Tell once, on a terminal or with -v, of the first server that is not published */
+/* Tell once of the first server that is not published */
 static void expect_server(struct run_network *n, uint16_t port)
 {
 	if (n->server || port < 1 || port >= EPHEMERAL || in_landlock_tier(n) ||
 	    has_port(&n->published, htons(port)) ||
-	    options_has(n->run->options, OPTION_QUIET) ||
-	    (!isatty(STDERR_FILENO) &&
-	     !options_has(n->run->options, OPTION_VERBOSE)))
+	    options_has(n->run->options, OPTION_QUIET))
 		return;
 	n->server = port;
 	n->timer = (struct loop_source){ -1, on_server, n };

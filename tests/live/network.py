@@ -13,6 +13,7 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from hello import *
 from tap import *
+from terminal import Terminal
 
 
 def free_port():
@@ -326,6 +327,18 @@ def a_server_that_is_only_inside_says_so(t):
         p, _ = serve_inside(t, where, "--timeout", "4s", *options)
         p.wait(60)
         lacks(p.stderr.read(), b"--publish", options)
+
+
+@test
+def who_sends_the_output_to_a_file_reads_it_on_the_terminal(t):
+    port = low_port()
+    t.write("serve.py", SERVE)
+    with Terminal(["sh", "-c", f"{CLOCHE} run -- python3 serve.py {port} >log 2>&1"],
+                  cwd=t.dir) as term:
+        term.expect(f"cloche run --publish {port}\r")
+        term.send("\n")
+        equal(term.wait(), 0)
+    equal(t.read("log"), f"{port}\n")
 
 
 @test
