@@ -49,6 +49,12 @@ static int set(struct call *c, enum firewall_option id, const char *value,
 		return firewall_preset(&c->f, value, err);
 	case FIREWALL_RANGES:
 		return firewall_allow_file(&c->f, value, err);
+	case FIREWALL_FETCH:
+		if (strncmp(value, "https://", 8) != 0 && strncmp(value, "http://", 7) != 0)
+			return fail(err, -EINVAL, "'%s' is not a URL with http or https",
+				    value);
+		c->f.fetch = value;
+		return 0;
 	case FIREWALL_RESOLVER:
 		return firewall_resolver(&c->f, value, err);
 	case FIREWALL_VERIFY_ALLOWED:

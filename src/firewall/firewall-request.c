@@ -206,14 +206,16 @@ int firewall_allow(struct firewall *f, const char *text, struct err *err)
 static const struct {
 	const char *name;
 	const char *hosts[8];
+	const char *fetch;	/* The service's own list of its networks */
 } presets[] = {
 	{ "anthropic", { "api.anthropic.com", "claude.ai", "console.anthropic.com",
-			 "platform.claude.com" } },
-	{ "npm", { "registry.npmjs.org" } },
+			 "platform.claude.com" }, NULL },
+	{ "npm", { "registry.npmjs.org" }, NULL },
 	{ "github", { "github.com", "api.github.com", "codeload.github.com",
 		      "uploads.github.com", "objects.githubusercontent.com",
-		      "raw.githubusercontent.com", "ghcr.io" } },
-	{ "debian", { "deb.debian.org", "security.debian.org" } },
+		      "raw.githubusercontent.com", "ghcr.io" },
+	  "https://api.github.com/meta" },
+	{ "debian", { "deb.debian.org", "security.debian.org" }, NULL },
 };
 
 int firewall_preset(struct firewall *f, const char *name, struct err *err)
@@ -225,6 +227,8 @@ int firewall_preset(struct firewall *f, const char *name, struct err *err)
 			continue;
 		for (size_t k = 0; r == 0 && presets[i].hosts[k]; k++)
 			r = firewall_allow(f, presets[i].hosts[k], err);
+		if (presets[i].fetch && !f->fetch)
+			f->fetch = presets[i].fetch;
 		return r;
 	}
 	return fail(err, -EINVAL, "'%s' is not one of anthropic, npm, github, debian",

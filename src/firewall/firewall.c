@@ -164,6 +164,25 @@ static int verify_or_close(const struct firewall *f, const struct ruleset *r,
 	return result < 0 ? fail_in(err, result, "the verification failed, and closing everything too") : 1;
 }
 
+/* The rules are active: fetch what they allow to fetch, and allow that too. On a failure
+ * they stay as they are.
+ */
+static int add_fetched(const struct firewall *f, struct ruleset *r, json_t *report,
+		       struct err *err)
+{
+	struct state before;
+	int result;
+
+	if (!fetch_ranges(f->fetch, &r->sets[SET_RANGES], report))
+		return 0;
+	range_list_tidy(&r->sets[SET_RANGES]);
+	result = state_read(&before, err);
+	if (result == 0)
+		result = load_and_look(r, &before, err);
+	state_done(&before);
+	return result;
+}
+
 int firewall_up(const struct firewall *f, struct ruleset *ret,
 		json_t *report, struct err *err)
 {
@@ -180,6 +199,8 @@ int firewall_up(const struct firewall *f, struct ruleset *ret,
 		r = plan(f, ret, err);
 	if (r == 0)
 		r = load_and_look(ret, &before, err);
+	if (r == 0 && f->fetch)
+		r = add_fetched(f, ret, report, err);
 	if (r < 0 && closed)
 		(void)deny_all(before.ruleset.id, NULL);
 	state_done(&before);

@@ -146,6 +146,7 @@ struct target_list {
  * @must, @must_not: What is verified; empty: found among what is allowed, and
  *		a documentation address
  * @watch_ms:	Between look-ups
+ * @fetch:	A document with further networks, or NULL
  */
 struct firewall {
 	struct strings names;
@@ -153,7 +154,17 @@ struct firewall {
 	bool lan, no_verify;
 	struct target_list must, must_not;
 	uint64_t watch_ms;
+	const char *fetch;
 };
+
+/* Where the last good documents are */
+#define FETCH_KEPT	"/var/lib/cloche"
+
+/* Add the networks of the document at @url, in the format of ranges_parse(), or if it cannot
+ * be had those of the last good one. Positive if there are some. What did not work is a
+ * note in @report.
+ */
+int fetch_ranges(const char *url, struct range_list *ret, json_t *report);
 
 void firewall_done(struct firewall *f);
 

@@ -70,6 +70,7 @@ TEST(a_preset_is_its_hosts)
 	}
 	/* Once more changes nothing */
 	CHECK_INT(firewall_preset(&f, "github", &err), 0);
+	CHECK_STR(f.fetch, "https://api.github.com/meta");
 	CHECK_INT(f.names.len, before);
 	CHECK_INT(f.ranges.len, 0);
 	firewall_done(&f);

@@ -470,4 +470,55 @@ def preflight_knows_of_it_in_this_network_only(t, w):
     lacks(w.run(*preflight).ok().out, words)
 
 
+META = """
+import http.server, sys
+class Meta(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        text = open(sys.argv[2]).read()
+        self.send_response(200 if text else 503)
+        self.end_headers()
+        self.wfile.write(text.encode())
+    def log_message(self, *_): pass
+server = http.server.HTTPServer((sys.argv[1], 8088), Meta)
+print("ready", flush=True)
+server.serve_forever()
+"""
+
+
+@world()
+def networks_are_fetched_from_an_allowed_host_and_kept(t, w):
+    need("curl")
+    w.sh("mount -t tmpfs none /var/lib").ok()
+    document = t.write(os.path.join(t.away, "meta.json"), "")
+    url = f"http://{GOOD}:8088/meta"
+    up = ("up", "--allow", GOOD, "--verify-allowed", GOOD + ":443", "--fetch", url)
+    server = w.popen([sys.executable, "-c", META, GOOD, document], where=w.there)
+    try:
+        equal(server.stdout.readline(), b"ready\n")
+        # Nothing was ever fetched, and nothing can be: what is named is allowed
+        contains(w.firewall(*up).ok().err, "only the addresses that the names have now")
+        check(refused(w.connect(BAD)))
+        t.write(document, json.dumps({"git": [BAD + "/32"], "actions": ["192.0.2.0/24"]}))
+        contains(w.firewall(*up).ok().out, "2 networks")
+        equal(w.connect(BAD), "hello")
+        lacks(w.rules(), "192.0.2.0")
+        # No answer, half an answer, and answers that would open too much
+        for text in ("", '{"git": ["203.0.113', json.dumps({"git": ["0.0.0.0/0"]}),
+                     json.dumps({"git": ["192.0.0.0/4"]}),
+                     json.dumps({"git": [BAD + "/32", "10.0.0.0/8"]})):
+            t.write(document, text)
+            contains(w.firewall(*up).ok().err, "the last good list is used")
+            equal(w.connect(BAD), "hello", text)
+            check(refused(w.connect(NEIGHBOUR)), text)
+        # A host that is not allowed is not asked
+        r = w.firewall(*up[:-1], f"http://{BAD}:8088/meta").ok()
+        contains(r.err, "only the addresses")
+        check(refused(w.connect(BAD)))
+    finally:
+        server.kill()
+        server.communicate()
+    w.firewall(*up).ok()
+    equal(w.connect(BAD), "hello")	# The last good list, with nobody there
+
+
 main()
