@@ -221,7 +221,7 @@ static void show_first(struct prompt *a)
 	buf_addf(&text, " for %.*s", PROGRAM_MAX, buf_str(&name));
 	if (q->pid)
 		buf_addf(&text, " (pid %d)", (int)q->pid);
-	buf_adds(&text, "?\ncloche: [y]es for this run, [o]nce, [a]lways, [n]o");
+	buf_adds(&text, "?\ncloche: [y]es for this run, [o]nce, [a]lways, [n]o, and Enter");
 	if (a->queue.len > 1)
 		buf_addf(&text, " (%zu more wait)", a->queue.len - 1);
 	buf_adds(&text, "\n");
@@ -410,6 +410,15 @@ static char letter_of(const char *text, size_t n)
 	return 0;
 }
 
+static void ask_again(struct prompt *a)
+{
+	auto_buf struct buf text = { 0 };
+
+	buf_adds(&text, "\r\033[Kcloche: that is none of the answers\n");
+	write_tty(a, &text);
+	show_first(a);
+}
+
 /* What is typed while nothing is asked was not meant for us */
 static int on_tty(void *arg, uint32_t events)
 {
@@ -432,7 +441,7 @@ static int on_tty(void *arg, uint32_t events)
 	if (letter)
 		answer_first(a, letter);
 	else if (n > 0)
-		show_first(a);
+		ask_again(a);
 	return 0;
 }
 

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
 from terminal import Terminal
 
-LINE = "cloche: [y]es for this run, [o]nce, [a]lways, [n]o"
+LINE = "cloche: [y]es for this run, [o]nce, [a]lways, [n]o, and Enter"
 SECONDS = 300
 
 FETCH = '''
@@ -113,6 +113,7 @@ def anything_else_is_asked_again(t):
         for words in ("cancel", "", "maybe", "yesno", "abort no"):
             asked(term, server.target)
             term.send(words + "\n")
+            term.expect("cloche: that is none of the answers")
         asked(term, server.target)
         term.send("\x04")		# Ctrl-D: no answer will come
         equal(term.wait(SECONDS), 0)
