@@ -355,7 +355,7 @@ int fs_open_private_dir(const char *path, struct err *err)
 	if (st.st_uid != geteuid())
 		return fail(err, -EPERM, "'%s' belongs to another user", path);
 	if ((st.st_mode & 077) && fchmod(fd, 0700) < 0)
-		return fail_errno(err, "cannot close '%s' to others", path);
+		return fail_errno(err, "cannot take the access of other users to '%s' away", path);
 	return take_fd(&fd);
 }
 

@@ -312,7 +312,7 @@ static void work(const struct agent *agent, const struct agent_event *event,
 		_exit(EXIT_BLOCK);
 	r = answer_call(agent, event, call, &out, &err);
 	if (r == 0 && fs_write_all(to, buf_str(&out), out.len) < 0)
-		r = fail_errno(&err, "cannot hand the answer over");
+		r = fail_errno(&err, "cannot write the answer to the process that waits for it");
 	if (r < 0)
 		fprintf(stderr, "cloche: hook: %s\n", err.msg);
 	_exit(r < 0 ? EXIT_BLOCK : 0);
@@ -505,16 +505,16 @@ static const char *change_settings(const struct hook_target *t, bool install,
 /* What "installed" does not include */
 static void print_conditions(const struct hook_target *t, const char *scope)
 {
-	static const char rewritten[] = "cloche: hook: %s shows the rewritten line in its prompts, and an answer for the whole session is about that line; 'cloche shim install %s --hook' keeps the command as it is";
+	static const char rewritten[] = "cloche: hook: the prompts of %s show the rewritten line; 'cloche shim install %s --hook' leaves the command as it is";
 
 	if (t->agent->id == AGENT_CODEX)
-		stderr_line("cloche: hook: Codex runs a new hook only after its own review: start codex and choose to trust it (/hooks); 'codex exec' skips it without a word until then, and needs -s danger-full-access, because cloche does not start inside Codex's own sandbox");
+		stderr_line("cloche: hook: Codex skips the hook until you trust it: start codex, /hooks; 'codex exec' needs -s danger-full-access, because cloche does not start inside Codex's own sandbox");
 	if (t->agent->id == AGENT_CODEX)
 		stderr_line(rewritten, "Codex", "codex");
 	if (t->agent->id == AGENT_GEMINI)
 		stderr_line(rewritten, "Gemini CLI", "gemini");
 	if (t->agent->id == AGENT_CURSOR)
-		stderr_line("cloche: hook: Cursor shows the rewritten line in its prompts; it was written after Cursor's documentation and not tried with Cursor, whose own sandbox must be off (\"type\": \"insecure_none\" in ~/.cursor/sandbox.json)");
+		stderr_line("cloche: hook: not tried with Cursor itself; its prompts show the rewritten line, and its own sandbox must be off (\"type\": \"insecure_none\" in ~/.cursor/sandbox.json)");
 	if (t->agent->id == AGENT_CLAUDE && !strcmp(scope, "user"))
 		stderr_line("cloche: hook: a repository's .claude/settings.json can switch hooks and variables of user settings off; 'cloche hook status claude' tells, and --scope managed, as root, or 'cloche shim install claude --hook' holds");
 }

@@ -52,7 +52,7 @@ static int read_url(const char *url, struct address *ret, struct err *err)
 	n = (size_t)(slash - name);
 	for (const char *c = url; *c; c++) {
 		if (*c <= ' ' || *c == 0x7f || *c == '@' || *c == '?' || *c == '#')
-			return fail(err, -EINVAL, "an address of a collector has no user, query or blank");
+			return fail(err, -EINVAL, "the collector's address must not have a user name, a query or blanks");
 	}
 	ret->name = mem_strndup(name, n);
 	ret->path = mem_strdup(*slash ? slash : "/");
@@ -164,10 +164,10 @@ static int read_answer(struct http_answer_text *ret, struct err *err)
 
 	if (!end || strncmp(text, "HTTP/1.", strlen("HTTP/1.")) != 0 || code[-1] != ' ' ||
 	    *code < '2' || *code > '5')
-		return fail(err, -EPROTO, "the collector's answer is not one of HTTP");
+		return fail(err, -EPROTO, "the collector's answer is not HTTP");
 	ret->status = (int)strtol(code, NULL, 10);
 	if (ret->status < 200 || ret->status > 599)
-		return fail(err, -EPROTO, "the collector's answer is not one of HTTP");
+		return fail(err, -EPROTO, "the collector's answer is not HTTP");
 	for (const char *line = strstr(text, "\r\n"); line && line < end;
 	     line = strstr(line + 2, "\r\n")) {
 		static const char name[] = "\r\nRetry-After:";

@@ -102,7 +102,7 @@ int applet_shell(int argc, char **argv)
 	auto_free char **words = NULL;
 
 	if (!shell) {
-		stderr_line("cloche: there is no shell %s but this link",
+		stderr_line("cloche: no %s was found but this one, which is a link to cloche",
 			 name + login);
 		return EXIT_NOT_FOUND;
 	}

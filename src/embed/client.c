@@ -87,7 +87,7 @@ static void take_hello(cloche_run *run, const char *const *w)
 		return;
 	}
 	run->reported = true;
-	run->error = fail(&run->err, -EPROTO, "the program is cloche %s, which does not go with this library (%s)",
+	run->error = fail(&run->err, -EPROTO, "the program is cloche %s, but the library is %s: install the same version of both",
 			  w[1], CLOCHE_VERSION);
 	(void)shutdown(run->wire.source.fd, SHUT_RDWR);
 }

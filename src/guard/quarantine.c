@@ -232,7 +232,7 @@ static int drop_plant(const char *path, struct err *err)
 	if (parent.fd < 0)
 		return parent.fd;
 	if (unlinkat(parent.fd, path_base(path), 0) == 0) {
-		(void)fail(err, -EDQUOT, "so many were planted that it is removed, not kept");
+		(void)fail(err, -EDQUOT, "removed instead of kept, because too many files were planted");
 		return 1;
 	}
 	if (errno == ENOENT)
@@ -241,7 +241,7 @@ static int drop_plant(const char *path, struct err *err)
 	name = renamed_name(path, id);
 	if (renameat(parent.fd, path_base(path), parent.fd, name) < 0)
 		return fail_errno(err, "cannot rename '%s'", path);
-	(void)fail(err, -EDQUOT, "so many were planted that it is called %s now, not kept",
+	(void)fail(err, -EDQUOT, "renamed to %s instead of kept, because too many files were planted",
 		   name);
 	return 1;
 }
@@ -264,7 +264,7 @@ static char *read_meta(int dir, bool *copy, struct err *err)
 	    path[0] == '/')
 		decoded = decode_bytes(path);
 	else
-		(void)fail(err, -EINVAL, "%s does not say where it was", META);
+		(void)fail(err, -EINVAL, "the record of '%s' does not name its original path", META);
 	json_decref(meta);
 	*copy = is_copy;
 	return decoded;

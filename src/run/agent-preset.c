@@ -242,7 +242,7 @@ int options_expand(struct options *options, struct err *err)
 			p = &presets[i];
 	}
 	if (!p)
-		return fail(err, -EINVAL, "--for: '%s' is not one of %s, with ',shared' behind it for the agent's usual home",
+		return fail(err, -EINVAL, "--for: '%s' is not one of %s, or AGENT,shared",
 			    name, buf_str(&names));
 	r = options_add(options, OPTION_PROFILE, "home", err);
 	if (r == 0)

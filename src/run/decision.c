@@ -494,7 +494,7 @@ static void note_variables(struct decision *s, const struct options *options)
 						      name));
 		if (n && ((*name >= '0' && *name <= '9') ||
 			  name[strspn(name, letters)]))
-			view_note(s->view, mem_printf("--env %s: no shell reads a variable of this name",
+			view_note(s->view, mem_printf("--env %s: not a name that a shell accepts for a variable",
 						      name));
 	}
 }
@@ -522,7 +522,7 @@ static void note_policy(struct decision *s, const struct plan_request *request)
 		const char *name = asked->v[i].text;
 
 		if (policy_has_string(s->policy, LIST_ENV_DENY, name))
-			view_note(s->view, mem_printf("'%s' stays outside: %s", name,
+			view_note(s->view, mem_printf("'%s' is not passed: %s", name,
 						      secret_is_bound(s->policy, name) ?
 						      "it is a bound secret" :
 						      "credentials.envVars denies it"));

@@ -513,7 +513,7 @@ void monitor_blind(struct monitor *w)
 
 	arm(w);
 	if (w->run->nested && cut_off && !is_silent(w) && is_first_nested())
-		output_say(w->run->output, "this runs in a cloche sandbox, which reports what is refused: here are only tier landlock and no network (said once)");
+		output_say(w->run->output, "running inside another cloche sandbox, which reports refusals: tier landlock, no network of its own (this note is printed once)");
 	if (w->run->nested)
 		return;
 	report_missing(w->report, words);

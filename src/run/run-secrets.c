@@ -429,7 +429,7 @@ static int take_answer(struct run_secrets *s, const char *text, size_t n,
 	const size_t n_parts = json_array_size(parts);
 	int r = root && json_array_size(list) == s->bound.len + n_parts
 			? 0
-			: fail(err, -EPROTO, "%s answered nonsense",
+			: fail(err, -EPROTO, "%s sent an answer that cannot be parsed",
 			       program_name);
 
 	for (size_t i = 0; !r && i < n_parts; i++)

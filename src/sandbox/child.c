@@ -387,7 +387,7 @@ static int begin(const struct init_args *args, struct full_tier *full,
 	if (args->kind->tier == TIER_FULL)
 		return begin_full_tier(args, full, err);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-		return fail_errno(err, "cannot keep hold of all processes");
+		return fail_errno(err, "cannot adopt orphaned processes");
 	return 0;
 }
 

@@ -389,7 +389,7 @@ static int check_enforced(const struct plan *plan, struct err *err)
 		return 0;
 	fd = open("/proc/self/comm", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0 || (errno != EACCES && errno != EROFS))
-		return fail(err, -EPERM, "Landlock does not hold here");
+		return fail(err, -EPERM, "Landlock was set up, but does not refuse what it should");
 	return 0;
 }
 

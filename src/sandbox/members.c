@@ -160,7 +160,7 @@ static int read_start(struct start *s, int fd)
 	    !(path = next_string(&at, s->text + len)) ||
 	    !take_strings(&s->words, join->argc, &at, s->text + len) ||
 	    !take_strings(&s->env, join->envc, &at, s->text + len))
-		return fail(&s->err, -EPROTO, "the command's words did not arrive");
+		return fail(&s->err, -EPROTO, "the command's arguments did not arrive");
 	s->request.stdin_path = *path ? path : NULL;
 	memcpy(s->request.limits, join->limits, sizeof(join->limits));
 	s->request.nlimits = join->nlimits;

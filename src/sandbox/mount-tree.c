@@ -156,7 +156,7 @@ static int root_clone_end(struct root_clone *clone, struct err *err)
 	int r = 0;
 
 	if (clone->attached && umount2(CLONE_AT, MNT_DETACH) < 0)
-		r = fail_errno(err, "cannot drop the copy of the world");
+		r = fail_errno(err, "cannot unmount the clone of the root");
 	close_fd(&clone->fd);
 	return r;
 }

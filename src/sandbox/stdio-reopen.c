@@ -47,7 +47,7 @@ int reopen_file(struct sandbox_request *request, struct err *err)
 			    path);
 	if (lseek(fd, lseek(request->stdio[0], 0, SEEK_CUR), SEEK_SET) < 0 ||
 	    fcntl(fd, F_SETFL, fcntl(request->stdio[0], F_GETFL)) < 0)
-		return fail_errno(err, "cannot read '%s' where it was", path);
+		return fail_errno(err, "cannot read '%s' at its offset", path);
 	(void)close(request->stdio[0]);
 	request->stdio[0] = take_fd(&fd);
 	return 0;

@@ -81,7 +81,7 @@ static int check_options(const struct options *options, const struct plan *plan,
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (options_has(options, rows[i].id))
-			return fail(err, -EINVAL, "--%s does not go with --session: %s",
+			return fail(err, -EINVAL, "--%s cannot be combined with --session: %s",
 				    option_row(rows[i].id)->name, rows[i].why);
 	}
 	if (idle && text_to_duration_ms(idle, &ms) < 0)

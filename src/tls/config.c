@@ -54,7 +54,7 @@ static int read_hosts(const json_t *hosts, struct bound_secret *s,
 
 		if (!pattern)
 			return fail(err, -EINVAL,
-				    "secret '%s': host %zu is not one", s->name,
+				    "secret '%s': host %zu is not a host name", s->name,
 				    i + 1);
 		s->hosts[s->n_hosts] = mem_strdup(text);
 		s->patterns[s->n_hosts++] = pattern;

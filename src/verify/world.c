@@ -488,7 +488,7 @@ int target_revive(struct target *t, struct err *err)
 	/* Its name, command line and environment hold the canary */
 	t->w.victim = victim_start(t, name, t->canary);
 	if (t->w.victim < 0)
-		return fail(err, -ECHILD, "cannot start a process to aim at");
+		return fail(err, -ECHILD, "cannot start the process that the attempts attack");
 	if (!t->w.inside)
 		t->w.init = t->w.victim;
 	return 0;

@@ -426,7 +426,7 @@ static void close_kernel(struct view *view, const char *place)
 		if (r->list != PATH_ALLOW_WRITE ||
 		    !path_is_within(place, r->path))
 			continue;
-		view_note(view, mem_printf("'%s' is in %s, which holds no files but the kernel's switches, so nothing may be written there",
+		view_note(view, mem_printf("'%s' is in %s, which holds settings of the kernel and no files, so nothing may be written there",
 					   r->path, place));
 		drop(r);
 	}

@@ -280,7 +280,11 @@ def the_status_is_tried_and_says_who_switches_it_off(t):
 
 @test
 def installing_names_what_the_agent_itself_asks(t):
-    contains(t.run("hook", "install", "codex").ok().err, "review")
+    contains(t.run("hook", "install", "codex").ok().err, "until you trust it")
+    for agent in ("codex", "gemini"):
+        contains(t.run("hook", "install", agent).ok().err,
+                 f"'cloche shim install {agent} --hook' leaves the command as it is")
+    contains(t.run("hook", "install", "cursor").ok().err, "not tried with Cursor itself")
     contains(t.run("hook", "install", "claude").ok().err, "repository")
 
 

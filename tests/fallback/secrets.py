@@ -85,7 +85,7 @@ def an_option_that_passes_the_variable_does_not_bring_it_back(t):
     for options in WITHOUT:
         r = t.shell(LOOK, options=(*options, "--env", NAME, "--env", "ACME_OTHER"), env=env()).ok()
         lacks(r.out, VALUE)
-        contains(r.err, f"note: '{NAME}' stays outside: it is a bound secret")
+        contains(r.err, f"note: '{NAME}' is not passed: it is a bound secret")
 
 
 main()

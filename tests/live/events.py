@@ -92,9 +92,9 @@ def a_collector_that_fails_gets_everything_later(t):
     for text, words in ((b"HTTP/1.1 429 x\r\nRetry-After: 1\r\n\r\n", "HTTP status 429"),
                         (b"HTTP/1.1 503 x\r\n\r\n", "HTTP status 503"),
                         (b"HTTP/1.1 400 x\r\n\r\n", "HTTP status 400"),
-                        (b"HTTP/1.1 999 x\r\n\r\n", "not one of HTTP"),
-                        (b"\x00\xff" * 100000, "not one of HTTP"),
-                        (b"HTTP/1.1 200 x", "not one of HTTP"), (b"", "not one of HTTP")):
+                        (b"HTTP/1.1 999 x\r\n\r\n", "answer is not HTTP"),
+                        (b"\x00\xff" * 100000, "answer is not HTTP"),
+                        (b"HTTP/1.1 200 x", "answer is not HTTP"), (b"", "answer is not HTTP")):
         p = t.start("events", "export", "--format", "otlp", "--to", url)
         conn, _ = listener.accept()
         conn.recv(1 << 20)
