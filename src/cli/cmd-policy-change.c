@@ -421,7 +421,9 @@ static int set_all_sockets(struct call *call, const struct policy *policy,
 	int r = decision_policy_report(&call->options, true, &unused, &before, err);
 
 	if (r == 0)
-		r = settings_edit_flag(policy->cwd, scope, ALL_SOCKETS, allow, &file, err);
+		r = settings_edit_flags(policy->cwd, scope,
+					&(struct settings_edit_flag){ ALL_SOCKETS, allow }, 1,
+					&file, err);
 	if (r == 0)
 		r = approve(call, &before, "network.allowAllUnixSockets=true", err);
 	if (r < 0)
