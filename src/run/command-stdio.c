@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -29,7 +30,11 @@
 #include "sandbox/sandbox.h"
 #include "view/view.h"
 
-enum { CHUNK = 64 << 10 };
+enum {
+	CHUNK = 64 << 10,
+	FROM_TERMINAL = 3,	/* The relay of what the command prints on its own one */
+	RELAYS,
+};
 
 /**
  * struct relay - One descriptor that is copied
@@ -54,15 +59,17 @@ struct relay {
 /**
  * struct command_stdio - The three
  * @path:	The file that is opened again as standard input, or NULL
- * @copies_terminals: A terminal goes in as a pipe
+ * @copies_terminals: The caller's terminal does not go in
+ * @terminal:	The command's own is to be that descriptor
  * @null:	Standard input instead of a terminal that is not ours to read; or -1
  * @limited:	@left is how many bytes may still be printed
  * @cut_off:	More was to be printed than that
  */
 struct command_stdio {
 	int fds[3];
-	struct relay relays[3];
+	struct relay relays[RELAYS];
 	char *path;
+	bool terminal[3];
 	bool copies_terminals, limited, cut_off;
 	int null;
 	uint64_t left;
@@ -231,6 +238,12 @@ static int look_at(struct command_stdio *s, const struct plan *plan, int fd,
 		s->fds[fd] = s->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		return 0;
 	}
+	if (s->copies_terminals && isatty(fd) && isatty(STDIN_FILENO) &&
+	    !was_closed[STDIN_FILENO] && !is_in_background()) {
+		s->terminal[fd] = true;
+		s->fds[fd] = -1;
+		return 0;
+	}
 	if (!needs_relay(s, plan, fd) && !is_counted(s, fd) &&
 	    !(s->copies_terminals && isatty(fd)))
 		return 0;
@@ -254,7 +267,7 @@ int command_stdio_new(const struct plan *plan, const struct number *output,
 	s->null = -1;
 	s->limited = output->set;
 	s->left = output->value;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < RELAYS; i++) {
 		s->relays[i].pipe = s->relays[i].inside = -1;
 		s->relays[i].all = s;
 	}
@@ -270,7 +283,7 @@ int command_stdio_new(const struct plan *plan, const struct number *output,
 
 void command_stdio_free(struct command_stdio *s)
 {
-	for (int i = 0; s && i < 3; i++) {
+	for (int i = 0; s && i < RELAYS; i++) {
 		close_fd(&s->relays[i].pipe);
 		close_fd(&s->relays[i].inside);
 		free(s->relays[i].pending);
@@ -296,6 +309,37 @@ void command_stdio_read_to(const struct command_stdio *s, int64_t place)
 		(void)lseek(STDIN_FILENO, place, SEEK_SET);
 }
 
+bool command_stdio_has_terminal(const struct command_stdio *s, int i)
+{
+	return s->terminal[i];
+}
+
+/* What the command prints there goes to the caller's, whichever descriptor that is */
+void command_stdio_terminal(struct command_stdio *s, int fd)
+{
+	struct relay *in = &s->relays[STDIN_FILENO], *out = &s->relays[FROM_TERMINAL];
+
+	if (fd < 0)
+		return;
+	in->pipe = in->to = fd;
+	in->from = STDIN_FILENO;
+	in->pending = mem_alloc(CHUNK);
+	out->pipe = out->from = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	out->to = s->terminal[STDOUT_FILENO] ? STDOUT_FILENO :
+		  s->terminal[STDERR_FILENO] ? STDERR_FILENO : STDIN_FILENO;
+	out->pending = mem_alloc(CHUNK);
+}
+
+bool command_stdio_resize(const struct command_stdio *s)
+{
+	const struct relay *in = &s->relays[STDIN_FILENO];
+	struct winsize size;
+
+	return s->terminal[STDIN_FILENO] && in->pipe >= 0 &&
+	       ioctl(STDIN_FILENO, TIOCGWINSZ, &size) == 0 &&
+	       ioctl(in->pipe, TIOCSWINSZ, &size) == 0;
+}
+
 static void finish(struct relay *r)
 {
 	if (r->pipe >= 0)
@@ -307,7 +351,7 @@ static void finish(struct relay *r)
 static void cut_off(struct command_stdio *s)
 {
 	s->cut_off = true;
-	for (int i = 1; i < 3; i++)
+	for (int i = 1; i < RELAYS; i++)
 		finish(&s->relays[i]);
 }
 
@@ -324,14 +368,17 @@ static bool is_writable(int fd)
 static bool copy_out(struct relay *r)
 {
 	struct command_stdio *all = r->all;
+	const bool limited = all->limited && r != &all->relays[FROM_TERMINAL];
 	ssize_t n = read(r->from, r->pending, all->limited ? PIPE_BUF : CHUNK);
-	const bool over = all->limited && n > 0 && (uint64_t)n > all->left;
+	const bool over = limited && n > 0 && (uint64_t)n > all->left;
 
+	if (n < 0 && errno == EIO)	/* Of a terminal that is closed inside */
+		finish(r);
 	if (n < 0)
 		return errno == EINTR;
 	if (over)
 		n = (ssize_t)all->left;
-	if (all->limited)
+	if (limited)
 		all->left -= (uint64_t)n;
 	if ((!n && !over) || fs_tell(r->to, r->pending, (size_t)n) < 0) {
 		finish(r);
@@ -405,7 +452,7 @@ static int on_ready(void *arg, uint32_t events)
 
 int command_stdio_start(struct command_stdio *s, struct loop *loop, struct err *err)
 {
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < RELAYS; i++) {
 		struct relay *r = &s->relays[i];
 		int e;
 
@@ -426,7 +473,7 @@ int command_stdio_start(struct command_stdio *s, struct loop *loop, struct err *
 
 void command_stdio_drain(struct command_stdio *s)
 {
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < RELAYS; i++) {
 		struct relay *r = &s->relays[i];
 
 		while (r->pipe >= 0 && r->from == r->pipe && copy_out(r))
@@ -434,15 +481,25 @@ void command_stdio_drain(struct command_stdio *s)
 	}
 }
 
+/* True if output may still come */
+static bool is_copying(const struct command_stdio *s)
+{
+	bool more = false;
+
+	for (int i = 0; i < RELAYS; i++)
+		more |= s->relays[i].pipe >= 0 && s->relays[i].from == s->relays[i].pipe;
+	return more;
+}
+
 /* With copies of these descriptors only: a reader of any other must see its end */
 static void keep_copying(struct command_stdio *s)
 {
-	struct pollfd from[3];
-	int keep[6];
+	struct pollfd from[RELAYS];
+	int keep[2 * RELAYS];
 	size_t n = 0;
 	sigset_t none;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < RELAYS; i++) {
 		struct relay *r = &s->relays[i];
 		const bool copied = r->pipe >= 0 && r->from == r->pipe;
 
@@ -458,9 +515,9 @@ static void keep_copying(struct command_stdio *s)
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)prctl(PR_SET_NAME, "cloche-output");
-	while (from[0].fd >= 0 || from[1].fd >= 0 || from[2].fd >= 0) {
-		(void)poll(from, 3, -1);
-		for (int i = 0; i < 3; i++) {
+	while (is_copying(s)) {
+		(void)poll(from, RELAYS, -1);
+		for (int i = 0; i < RELAYS; i++) {
 			while (from[i].fd >= 0 && copy_out(&s->relays[i]))
 				;
 			if (s->relays[i].pipe < 0)
@@ -471,11 +528,7 @@ static void keep_copying(struct command_stdio *s)
 
 void command_stdio_leave(struct command_stdio *s)
 {
-	bool more = false;
-
-	for (int i = 0; i < 3; i++)
-		more |= s->relays[i].pipe >= 0 && s->relays[i].from == s->relays[i].pipe;
-	if (more && fork() == 0) {
+	if (is_copying(s) && fork() == 0) {
 		keep_copying(s);
 		_exit(0);
 	}

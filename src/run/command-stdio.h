@@ -32,7 +32,8 @@ void command_stdio_reserve(void);
 /* Look at 0, 1 and 2; make the pipes that are needed. -EINVAL with a message for
  * descriptors that may not go in at all (directories). @output is how much may
  * be printed. @copies_terminals: the sandbox has no name of its own for the caller's
- * terminal, and fchmod() would reach the host's, so it gets pipes instead.
+ * terminal, and fchmod() would reach the host's, so the command gets a terminal of its own
+ * (command_stdio_terminal()); or pipes where the caller cannot read from its terminal.
  */
 int command_stdio_new(const struct plan *plan, const struct number *output,
 	       bool copies_terminals, struct command_stdio **ret, struct err *err);
@@ -43,6 +44,13 @@ void command_stdio_fill(const struct command_stdio *stdio, struct sandbox_reques
 
 /* Set the offset to which the command has read its standard input; -1: unknown */
 void command_stdio_read_to(const struct command_stdio *stdio, int64_t place);
+
+/* True if the command is to have a terminal of its own as descriptor @i */
+bool command_stdio_has_terminal(const struct command_stdio *stdio, int i);
+/* Before the start: @fd is the other end of that, taken over; -1 if there is none */
+void command_stdio_terminal(struct command_stdio *stdio, int fd);
+/* It gets the size of the caller's; false if there is none */
+bool command_stdio_resize(const struct command_stdio *stdio);
 
 /* Start copying, after the sandbox has its ends (which are closed here) */
 int command_stdio_start(struct command_stdio *stdio, struct loop *loop, struct err *err);

@@ -44,14 +44,22 @@ static void forget_own(void)
 		;
 }
 
+void job_set_raw(const struct job *job, bool raw)
+{
+	struct termios terminal = job->terminal;
+
+	if (raw)
+		cfmakeraw(&terminal);
+	if (job->has_terminal && tcgetpgrp(STDIN_FILENO) == getpgrp())
+		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal);
+}
+
 void job_done(struct job *job)
 {
 	close_fd(&job->command);
 	close_fd(&job->timer.fd);
 	forget_own();
-	/* A program that was killed can leave it raw */
-	if (job->has_terminal && tcgetpgrp(STDIN_FILENO) == getpgrp())
-		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &job->terminal);
+	job_set_raw(job, false);	/* A program that was killed can leave it raw */
 }
 
 void job_end(int status)

@@ -41,6 +41,9 @@ void job_done(struct job *job);
  */
 void job_end(int status);
 
+/* Whether keys go to the command's own terminal as they are */
+void job_set_raw(const struct job *job, bool raw);
+
 /* The command runs: @pidfd is taken over, what is pending is sent */
 void job_started(struct job *job, int pidfd);
 

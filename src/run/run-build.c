@@ -207,8 +207,10 @@ static int take_message(struct run *run)
 		r = take_ready(run, &m, fds, nfds);
 		break;
 	case SANDBOX_STARTED:
-		if (nfds == !run->serve)
-			take_started(run, nfds ? fds[0] : -1);
+		if (run->serve)
+			run->serve->take(run->serve->arg, &m, fds, nfds);
+		if (run->serve || nfds == 1)
+			take_started(run, run->serve ? -1 : fds[0]);
 		break;
 	case SANDBOX_STOPPED:
 		job_stop(&run->job, m.value, run->sandbox.socket);

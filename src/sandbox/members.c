@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -167,13 +168,24 @@ static int read_start(struct start *s, int fd)
 	return 0;
 }
 
+/* The first standard descriptor that is the command's terminal, or -1 */
+static int terminal_of(const struct sandbox_join *join)
+{
+	for (int i = 0; i < 3; i++) {
+		if (join->terminal[i])
+			return i;
+	}
+	return -1;
+}
+
 /* In the process that becomes the command. It borrows our memory, but nothing else. */
 static const char *enter(const struct start *s)
 {
 	const struct sandbox_join *join = s->join;
+	const int terminal = terminal_of(join);
 	struct sigaction action = { 0 };
 
-	if (setpgid(0, 0) < 0)
+	if (terminal < 0 ? setpgid(0, 0) < 0 : setsid() < 0)
 		return "cannot make a process group";
 	for (int i = 0; i < 3; i++) {
 		if (s->request.stdio[i] < 0)
@@ -181,6 +193,8 @@ static const char *enter(const struct start *s)
 		else if (dup2(s->request.stdio[i], i) < 0)
 			return "cannot set up the command's descriptors";
 	}
+	if (terminal >= 0 && ioctl(terminal, TIOCSCTTY, 0) < 0)
+		return "cannot give the command its terminal";
 	(void)umask(join->umask);
 	if (chdir(s->cwd) < 0)
 		return "cannot enter the start directory inside the sandbox";
@@ -284,8 +298,9 @@ static void start_member(struct members *m, struct start *s, const int *fds, siz
 	int r;
 
 	for (size_t i = 0; i < 3; i++)
-		s->request.stdio[i] = s->join->open[i] && at < n ?
-				      fds[at++] : -1;
+		s->request.stdio[i] = s->join->terminal[i] && n > 1 ?
+				      fcntl(fds[n - 1], F_DUPFD_CLOEXEC, 3) :
+				      s->join->open[i] && at < n ? fds[at++] : -1;
 	if (m->len == SANDBOX_MEMBERS_MAX)
 		r = fail(&s->err, -EAGAIN, "the session runs as many commands as it may (%d)",
 			 SANDBOX_MEMBERS_MAX);
@@ -304,6 +319,8 @@ static void start_member(struct members *m, struct start *s, const int *fds, siz
 		send_failed(m, s->join->member, s->status, &s->err);
 	for (size_t i = 0; i < 3; i++)
 		close_fd(&s->request.stdio[i]);
+	if (at < n)
+		(void)close(fds[at]);	/* The terminal */
 	free(s->words);
 	free(s->env);
 	free(s->text);
@@ -375,6 +392,7 @@ void members_serve(int socket)
 	struct pollfd fds[2] = {
 		{ .fd = -1, .events = POLLIN }, { .fd = socket, .events = POLLIN },
 	};
+	auto_close int pts = open("/dev/pts", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	sigset_t child;
 
 	for (size_t i = 0; i < ARRAY_SIZE(device_names); i++)
@@ -386,7 +404,9 @@ void members_serve(int socket)
 	fds[0].fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (fds[0].fd < 0)
 		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot wait for signals");
-	send_event(&m, 0, SANDBOX_STARTED, 0);
+	send_member(&m, &(struct sandbox_message){ .event = SANDBOX_STARTED },
+		    pts < 0 ? NULL : &pts);
+	close_fd(&pts);
 	for (;;) {
 		struct signalfd_siginfo info;
 		int status;

@@ -40,7 +40,7 @@ enum sandbox_event {
 			 */
 	SANDBOX_STARTED, /* The command runs; descriptor: its pidfd. Without
 				 * @member, of a sandbox that @serves: it waits
-				 * for sandbox_join()
+				 * for sandbox_join(); descriptor: its /dev/pts
 				 */
 	SANDBOX_STOPPED,	/* The command was stopped by signal @value */
 	SANDBOX_CONTINUED,	/* It runs again */
@@ -140,6 +140,7 @@ enum {
  * @group:	Send it to the member's process group
  * @argc, @envc: How many of the strings are arguments and variables
  * @open:	Which standard descriptors come with it
+ * @terminal:	Which are the last descriptor instead: the command's controlling terminal
  * @umask, @mask, @ignored: The command's
  * @limits:	Resource limits
  *
@@ -151,7 +152,7 @@ struct sandbox_join {
 	int signal;
 	bool group;
 	uint32_t argc, envc;
-	bool open[3];
+	bool open[3], terminal[3];
 	mode_t umask;
 	sigset_t mask, ignored;
 	struct sandbox_limit limits[SANDBOX_LIMITS_MAX];
@@ -209,6 +210,12 @@ int sandbox_go(const struct sandbox *sandbox);
  */
 int sandbox_join(const struct sandbox *sandbox, const struct sandbox_join *join,
 		 const int *fds, size_t nfds);
+
+/* Open a terminal in @pts, the /dev/pts of a sandbox that serves: our end, not blocking, and
+ * the command's end in *@ret_inside; or a negative errno. Init is not dumpable, and the
+ * observer would refuse its open() of a path.
+ */
+int sandbox_open_terminal(int pts, int *ret_inside);
 
 /* Leave a copy of @fd with init, so that the last one is not closed here: to close
  * an inotify descriptor takes milliseconds, and seconds on a loaded machine

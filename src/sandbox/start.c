@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -315,6 +316,21 @@ int sandbox_join(const struct sandbox *sandbox, const struct sandbox_join *join,
 	if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))
 		return -EAGAIN;
 	return socket_send(sandbox->socket, join, sizeof(*join), fds, nfds);
+}
+
+int sandbox_open_terminal(int pts, int *ret_inside)
+{
+	auto_close int fd = openat(pts, "ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	const int unlock = 0;
+	int inside;
+
+	if (fd < 0 || ioctl(fd, TIOCSPTLCK, &unlock) < 0)
+		return -errno;
+	inside = ioctl(fd, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (inside < 0)
+		return -errno;
+	*ret_inside = inside;
+	return take_fd(&fd);
 }
 
 void sandbox_close_later(const struct sandbox *sandbox, int fd)

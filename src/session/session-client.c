@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -52,6 +53,7 @@ enum { LOOP_OVER, LOOP_AGAIN };	/* Values of loop_stop() */
  * @messages:	The connection to the holder
  * @early:	The same, made before the decision; -1 if the session did not live
  * @started:	The command runs, or has run
+ * @raw:	The command has a terminal of its own, which acts on the keys
  * @answered:	The holder has sent something: the command is not sent again
  */
 struct joined {
@@ -59,7 +61,7 @@ struct joined {
 	const char *name;
 	struct loop_source messages;
 	int early;
-	bool started, answered;
+	bool started, answered, raw;
 };
 
 /* What cannot be shared by several commands, or needs what only a run of its own has */
@@ -183,7 +185,10 @@ static int send_join(struct joined *j, int fd)
 		q.join.open[i] = request.stdio[i] >= 0;
 		if (q.join.open[i])
 			fds[n++] = request.stdio[i];
+		q.join.terminal[i] = command_stdio_has_terminal(run->stdio, (int)i);
 	}
+	q.terminal = run->job.terminal;
+	(void)ioctl(STDIN_FILENO, TIOCGWINSZ, &q.size);
 	q.join.umask = umask(0);
 	(void)umask(q.join.umask);
 	q.join.mask = run->mask;
@@ -245,10 +250,13 @@ static void take_difference(const struct joined *j, const struct session_packet 
 	loop_stop(run->loop, 0);
 }
 
-static void take_started(struct joined *j, int fd)
+static void take_started(struct joined *j, int fd, int terminal)
 {
 	j->started = true;
 	job_started(&j->run->job, fd);
+	command_stdio_terminal(j->run->stdio, terminal);
+	j->raw = terminal >= 0;
+	job_set_raw(&j->run->job, j->raw);
 	/* Its ends of the pipes are there: ours are closed, so that they end */
 	if (command_stdio_start(j->run->stdio, j->run->loop, j->run->err) < 0)
 		loop_stop(j->run->loop, LOOP_OVER);
@@ -258,12 +266,22 @@ static void take_started(struct joined *j, int fd)
 
 static void take_exited(const struct joined *j, const struct session_packet *p)
 {
+	static const struct signalfd_siginfo ctrl_c = {
+		.ssi_signo = SIGINT, .ssi_code = SI_KERNEL,
+	};
 	struct run *run = j->run;
 
 	command_stdio_read_to(run->stdio, p->head.read_to);
 	run->status = reap_exit_code(p->head.value);
+	command_stdio_drain(run->stdio);
+	job_set_raw(&run->job, false);
 	if (*p->text)
 		output_print(run->output, p->text, strlen(p->text));
+	/* Its terminal's Ctrl-C ends our job too, as the caller's would have */
+	if (j->raw && WIFSIGNALED(p->head.value) && WTERMSIG(p->head.value) == SIGINT) {
+		(void)job_concerns(&run->job, &ctrl_c);
+		(void)kill(0, SIGINT);
+	}
 	loop_stop(run->loop, 0);
 }
 
@@ -281,9 +299,9 @@ static int on_message(void *arg, uint32_t events)
 {
 	struct joined *j = arg;
 	static struct session_packet p;
-	int fd = -1;
-	size_t nfds = 1;
-	const ssize_t n = socket_recv(j->messages.fd, &p, sizeof(p) - 1, &fd, &nfds);
+	int fds[2] = { -1, -1 };
+	size_t nfds = 2;
+	const ssize_t n = socket_recv(j->messages.fd, &p, sizeof(p) - 1, fds, &nfds);
 
 	(void)events;
 	if (n < (ssize_t)sizeof(p.head)) {	/* It has ended, and the command with it */
@@ -301,10 +319,12 @@ static int on_message(void *arg, uint32_t events)
 		break;
 	case SESSION_STARTED:
 		if (nfds)
-			take_started(j, take_fd(&fd));
+			take_started(j, take_fd(&fds[0]), nfds == 2 ? take_fd(&fds[1]) : -1);
 		break;
 	case SESSION_STOPPED:
+		job_set_raw(&j->run->job, false);
 		job_stop(&j->run->job, p.head.value, j->messages.fd);
+		job_set_raw(&j->run->job, j->raw);
 		break;
 	case SESSION_EXITED:
 		take_exited(j, &p);
@@ -318,8 +338,8 @@ static int on_message(void *arg, uint32_t events)
 	case SESSION_ANSWER:
 		break;
 	}
-	if (nfds)
-		close_fd(&fd);
+	for (size_t i = 0; i < nfds; i++)
+		close_fd(&fds[i]);
 	return 0;
 }
 
@@ -344,7 +364,7 @@ static int on_job_signal(void *arg, uint32_t events)
 	if (read(j->run->signals.fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return 0;
 	sig = (int)info.ssi_signo;
-	if (sig == SIGCHLD)
+	if (sig == SIGCHLD || (sig == SIGWINCH && command_stdio_resize(j->run->stdio)))
 		return 0;
 	(void)job_concerns(job, &info);		/* Remembers Ctrl-C */
 	/* The second one ends us, in case that the holder hangs; the first is sent
@@ -379,8 +399,6 @@ static int prepare(struct joined *j)
 	sigset_t all;
 	int r;
 
-	if (isatty(STDIN_FILENO) && !options_has(run->options, OPTION_QUIET))
-		output_say(run->output, "note: a command in a session reads and writes your terminal through pipes; shells and full-screen programs need a run without --session");
 	(void)sigprocmask(SIG_SETMASK, NULL, &run->mask);
 	if ((r = loop_new(&run->loop, run->err)) < 0 ||
 	    (r = command_stdio_new(run->decision.plan, &policy->numbers[NUMBER_OUTPUT],
@@ -430,6 +448,7 @@ static int supervise(struct joined *j)
 	if (run->job.timed_out && run->status < 0)
 		signal_group(j, SIGKILL);
 	command_stdio_drain(run->stdio);
+	job_set_raw(&run->job, false);
 	if (r == 0 && run->status >= 0 && !run->failed)
 		command_stdio_leave(run->stdio);
 	return r;

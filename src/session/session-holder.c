@@ -22,7 +22,6 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/queue.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,7 +42,6 @@
 #include "report/violation.h"
 #include "run/options.h"
 #include "run/output.h"
-#include "run/resource-limits.h"
 #include "run/run.h"
 #include "session/session-wire.h"
 #include "session/session.h"
@@ -69,6 +67,7 @@ enum client_state {
  * @signals:	For the process group, not sent yet
  * @request:	The command, with @fds and @nfds until it starts
  * @pid, @pidfd: The command, as seen from here; -1 before it runs
+ * @terminal:	For the client: the other end of the command's; or -1
  * @id, @run, @command, @start_ms: Its number, and its record
  */
 struct client {
@@ -82,7 +81,7 @@ struct client {
 	int fds[SESSION_JOIN_FDS];
 	size_t nfds;
 	pid_t pid;
-	int pidfd;
+	int pidfd, terminal;
 	uint32_t id;
 	char run[REPORT_RUN_SIZE];
 	char *command;
@@ -93,6 +92,7 @@ struct client {
  * struct holder - One session
  * @listener, @idle, @writable: Sources of the loop; @writable is a copy of the socket to
  *		process 1, added while something waits to be sent
+ * @pts:	The sandbox's /dev/pts, or -1
  * @owner:	A pidfd: the session ends with that process; or -1
  * @ready:	What tells the client that starts us how that went
  */
@@ -109,12 +109,12 @@ struct holder {
 	int64_t start_ms;
 	struct loop_source listener, idle, writable, owner;
 	bool waits, stopping;
-	int ready;
+	int ready, pts;
 };
 
 /* True if it was sent */
 static bool send_reply(const struct client *c, const struct session_reply *head,
-		       const char *text, const int *fd)
+		       const char *text, const int *fds)
 {
 	static struct session_packet packet;
 	size_t n = text ? strlen(text) : 0;
@@ -125,7 +125,8 @@ static bool send_reply(const struct client *c, const struct session_reply *head,
 	if (n)
 		memcpy(packet.text, text, n);
 	return c->source.fd >= 0 &&
-	       socket_send(c->source.fd, &packet, sizeof(packet.head) + n, fd, !!fd) == 0;
+	       socket_send(c->source.fd, &packet, sizeof(packet.head) + n, fds,
+			   !fds ? 0 : fds[1] < 0 ? 1 : 2) == 0;
 }
 
 static void send_refusal(const struct client *c, int code, const char *text)
@@ -199,6 +200,7 @@ static void free_client(struct client *c)
 	disconnect(c);
 	drop_fds(c);
 	close_fd(&c->pidfd);
+	close_fd(&c->terminal);
 	free(c->command);
 	TAILQ_REMOVE(&h->clients, c, link);
 	h->nclients--;
@@ -319,21 +321,21 @@ static void compare_policy(struct holder *h, const char *theirs, struct buf *out
 	}
 }
 
-/* Memory and processes are limited for the session, the rest for each command */
-static void fill_limits(const struct holder *h, struct session_request *q)
+/* As its caller's is; the command's end is the last of the descriptors that go in */
+static int open_terminal(struct client *c)
 {
-	struct sandbox_request all = { 0 };
-	struct sandbox_join *join = &q->join;
+	const bool *wanted = c->request.join.terminal;
 
-	limits_fill(h->run.limits, &all);
-	join->nlimits = 0;
-	for (size_t i = 0; i < all.nlimits; i++) {
-		if (all.limits[i].resource != RLIMIT_FSIZE)
-			join->limits[join->nlimits++] = all.limits[i];
-	}
-	if (q->limited)
-		join->limits[join->nlimits++] = (struct sandbox_limit){
-			RLIMIT_FSIZE, q->file_size };
+	if (!wanted[0] && !wanted[1] && !wanted[2])
+		return 0;
+	if (c->nfds == SESSION_JOIN_FDS)
+		return -EPROTO;
+	c->terminal = sandbox_open_terminal(c->holder->pts, &c->fds[c->nfds]);
+	if (c->terminal < 0)
+		return c->terminal;
+	(void)tcsetattr(c->fds[c->nfds], TCSANOW, &c->request.terminal);
+	(void)ioctl(c->fds[c->nfds++], TIOCSWINSZ, &c->request.size);
+	return 0;
 }
 
 static void take_join(struct client *c)
@@ -341,6 +343,7 @@ static void take_join(struct client *c)
 	struct holder *h = c->holder;
 	auto_buf struct buf text = { 0 }, diff = { 0 };
 	const char *policy = NULL;
+	int r;
 
 	c->command = c->nfds ? read_strings(&c->request, c->fds[0], &text, &policy)
 			     : NULL;
@@ -354,7 +357,12 @@ static void take_join(struct client *c)
 			.event = SESSION_DIFFERS }, buf_str(&diff), NULL);
 		return;
 	}
-	fill_limits(h, &c->request);
+	r = open_terminal(c);
+	if (r < 0) {
+		send_refusal(c, r, "the session cannot open a terminal for the command");
+		return;
+	}
+	session_limits(h->run.limits, &c->request);
 	report_run_id(c->run);
 	do
 		c->id = ++h->last_id;
@@ -472,7 +480,7 @@ static void add_client(struct holder *h, int fd)
 
 	c->holder = h;
 	c->pid = -1;
-	c->pidfd = -1;
+	c->pidfd = c->terminal = -1;
 	sigemptyset(&c->signals);
 	c->source = (struct loop_source){ fd, on_client, c };
 	TAILQ_INSERT_TAIL(&h->clients, c, link);
@@ -539,9 +547,10 @@ static void take_started(struct client *c, int *fd)
 	c->state = CLIENT_RUNS;
 	c->pidfd = take_fd(fd);
 	c->pid = proc_of_pidfd(c->pidfd);
-	if (!send_reply(c, &(struct session_reply){ .event = SESSION_STARTED },
-			NULL, &c->pidfd) && c->source.fd >= 0)
+	if (!send_reply(c, &(struct session_reply){ .event = SESSION_STARTED }, NULL,
+			(int[]){ c->pidfd, c->terminal }) && c->source.fd >= 0)
 		lose_client(c);
+	close_fd(&c->terminal);
 	flush(c->holder);	/* Signals may have come before */
 }
 
@@ -580,7 +589,9 @@ static void take_init_message(void *arg, const struct sandbox_message *m, int *f
 	struct holder *h = arg;
 	struct client *c = client_of(h, m->member);
 
-	if (c && m->event == SANDBOX_STARTED && nfds == 1)
+	if (!m->member && nfds == 1)
+		h->pts = take_fd(&fds[0]);
+	else if (c && m->event == SANDBOX_STARTED && nfds == 1)
 		take_started(c, &fds[0]);
 	else if (c && m->event == SANDBOX_STOPPED)
 		(void)send_reply(c, &(struct session_reply){
@@ -597,7 +608,8 @@ static void take_init_message(void *arg, const struct sandbox_message *m, int *f
 		close_fd(&fds[i]);
 }
 
-/* Whose a refused process is: each command is a process group, which its children share. That
+/* Whose a refused process is: each command is a process group, which its children share, or a
+ * session, if it has a terminal. That
  * of a command that has just started is not known yet, and a process may have ended: then it
  * is that of the only command that is possible. NULL: of none that runs.
  */
@@ -608,7 +620,7 @@ static const struct client *owner_of(const struct holder *h, pid_t pid)
 	size_t n = 0;
 
 	TAILQ_FOREACH(c, &h->clients, link) {
-		if (group > 0 && c->pid == group)
+		if (group > 0 && (c->pid == group || c->pid == getsid(pid)))
 			return c;
 		if (c->state == CLIENT_STARTS || (group < 0 && has_command(c))) {
 			only = c;
@@ -733,7 +745,7 @@ static void become_holder(const struct run *client, const char *name, int ready)
 	h.ready = ready;
 	h.name = name;
 	h.idle_ms = SESSION_IDLE_MS;
-	h.listener.fd = h.idle.fd = h.owner.fd = -1;
+	h.listener.fd = h.idle.fd = h.owner.fd = h.pts = -1;
 	if (idle)
 		(void)text_to_duration_ms(idle, &h.idle_ms);
 	TAILQ_INIT(&h.clients);

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -17,6 +18,7 @@
 #include "policy/pathrule.h"
 #include "policy/policy.h"
 #include "report/command-text.h"
+#include "run/resource-limits.h"
 #include "session/session-wire.h"
 
 static const char *const path_names[PATH_LISTS] = {
@@ -172,4 +174,20 @@ void session_policy_diff(const char *ours, const char *theirs, struct buf *out)
 		if (r >= 0)
 			theirs += m + !!theirs[m];
 	}
+}
+
+void session_limits(const struct limits *limits, struct session_request *q)
+{
+	struct sandbox_request all = { 0 };
+	struct sandbox_join *join = &q->join;
+
+	limits_fill(limits, &all);
+	join->nlimits = 0;
+	for (size_t i = 0; i < all.nlimits; i++) {
+		if (all.limits[i].resource != RLIMIT_FSIZE)
+			join->limits[join->nlimits++] = all.limits[i];
+	}
+	if (q->limited)
+		join->limits[join->nlimits++] = (struct sandbox_limit){
+			RLIMIT_FSIZE, q->file_size };
 }

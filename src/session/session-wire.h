@@ -12,12 +12,15 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 
 #include "report/footer.h"
 #include "sandbox/sandbox.h"
 
 struct buf;
 struct err;
+struct limits;
 struct plan;
 struct policy;
 struct run;
@@ -41,6 +44,7 @@ enum session_verb {
  *		has the command line for records and, as session_policy() has it, the policy.
  * @file_size:	Its limit, if @limited
  * @mode, @verbose, @quiet: Its footer
+ * @terminal, @size: How the command's terminal is to be, if it is to have one
  * @violations:	The client wants its refusals, too
  */
 struct session_request {
@@ -50,13 +54,15 @@ struct session_request {
 	struct sandbox_join join;
 	uint64_t file_size;
 	bool limited, verbose, quiet, violations;
+	struct termios terminal;
+	struct winsize size;
 	enum footer_mode mode;
 };
 
 enum session_event {
 	SESSION_REFUSED,	/* Nothing ran: @code, @value is the exit status; the text says why */
 	SESSION_DIFFERS,	/* Nothing ran: the policies differ, as the text says */
-	SESSION_STARTED,	/* Descriptor: the command's pidfd */
+	SESSION_STARTED,	/* Descriptors: the command's pidfd, our end of its terminal */
 	SESSION_STOPPED,	/* By signal @value */
 	SESSION_EXITED,		/* @value is the wait status; the text is the footer */
 	SESSION_SAY,		/* One line for the user */
@@ -122,6 +128,9 @@ void session_policy(const struct policy *policy, const struct plan *plan,
 		    struct buf *out);
 /* What only one of the two has, for the user; nothing if they are equal */
 void session_policy_diff(const char *ours, const char *theirs, struct buf *out);
+
+/* Fill in the command's: memory and processes as @limits of the session, file size its own */
+void session_limits(const struct limits *limits, struct session_request *q);
 
 /* session-holder.c: fork the holder of the session @name with the options of @run. 0 when it
  * listens, or a negative errno with a message. @lock is held by the caller.

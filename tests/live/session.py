@@ -2,12 +2,15 @@
 """tests/live/session.py - sandboxes that outlive one command"""
 
 import contextlib
+import fcntl
 import json
 import os
 import random
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -205,10 +208,12 @@ def ctrl_c_reaches_the_command(t):
 
 
 @test
-def the_terminal_is_read_and_written_but_not_handed_over(t):
+def a_command_has_a_terminal_of_its_own_not_the_callers(t):
     from terminal import Terminal
     script = ("import os, sys; print('typed', input()); "
-              "print([os.isatty(n) for n in range(3)], file=sys.stderr); "
+              "print([os.ttyname(n) for n in range(3)], os.get_terminal_size(), file=sys.stderr); "
+              "open('/dev/tty', 'w').write('direct\\n'); "
+              "print('leads', os.tcgetpgrp(0) == os.getpid() == os.getsid(0)); "
               "[os.fchmod(n, 0o666) for n in range(3)]")
     with session(t) as options:
         t.inside("true", options=options).ok()
@@ -219,14 +224,91 @@ def the_terminal_is_read_and_written_but_not_handed_over(t):
             term.send(b"words\n")
             equal(term.wait(RUN_SECONDS), 0, term.text)
             contains(term.text, "typed words")
-            contains(term.text, "[False, False, False]")
-            contains(term.text, "note: a command in a session reads and writes your terminal")
+            contains(term.text, "['/dev/pts/0', '/dev/pts/0', '/dev/pts/0'] "
+                     "os.terminal_size(columns=80, lines=24)")
+            contains(term.text, "direct\r\n")
+            contains(term.text, "leads True")
             equal(os.stat(name).st_mode, before)
-        with Terminal([CLOCHE, "run", "--quiet", *options, "--", "true"],
+
+
+@test
+def a_shell_in_a_session_has_job_control_and_the_size_of_the_terminal(t):
+    from terminal import Terminal
+    with session(t) as options:
+        with Terminal([CLOCHE, "run", *options, "--", "bash", "--norc", "-i"],
+                      env={**os.environ, "PS1": "READY>"}, cwd=t.dir) as term:
+            term.expect("READY>")
+            term.send(b"python3 -c 'import signal; print(\"wait\" + \"ing\"); signal.pause()'\n")
+            term.expect("waiting")
+            term.send(b"\x1a")
+            term.expect("Stopped")
+            term.send(b"jobs; kill %1; echo a-$((1+1))-b\n")
+            term.expect("a-2-b")
+            fcntl.ioctl(term.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
+            term.send(b"until [ \"$(stty size)\" = '33 77' ]; do :; done; echo c-$((2+2))-d\n")
+            term.expect("c-4-d")
+            term.send(b"exit 5\n")
+            equal(term.wait(RUN_SECONDS), 5, term.text)
+
+
+def _modes_after(t, options, *command, send=b"", code=0):
+    """What a shell's terminal shows of a command, after which its modes must be as before"""
+    from terminal import Terminal
+    script = 'trap : INT; stty -g > before; "$@"; code=$?; stty -g > after; exit $code'
+    with Terminal(["sh", "-c", script, "sh", CLOCHE, "run", *options, "--", *command],
+                  env=dict(os.environ), cwd=t.dir) as term:
+        if send:
+            term.expect("ready")
+            term.send(send)
+        equal(term.wait(RUN_SECONDS), code, term.text)
+    equal(t.read("after"), t.read("before"), command)
+    return term.text
+
+
+@test
+def the_callers_terminal_is_as_before_after_a_command(t):
+    with session(t) as options:
+        _modes_after(t, options, "stty", "raw")
+        _modes_after(t, options, "python3", "-c", "import signal; "
+                     "signal.signal(signal.SIGINT, signal.SIG_DFL); "
+                     "print('ready', flush=True); signal.pause()", send=b"\x03", code=130)
+        _modes_after(t, [*options, "--timeout", "100ms"], "sleep", "1000", code=124)
+        _modes_after(t, options, "no-such-program", code=127)
+        text = _modes_after(t, options, "sh", "-c", f"seq 20000; echo x > {t.away}/file", code=2)
+        contains(text, "\r\n19999\r\n20000\r\n")		# All of it, and then the footer
+        contains(text, "refused 1 thing")
+        lacks(text.replace("\r\n", ""), "\n")
+
+
+@test
+def ctrl_c_leaves_a_loop_of_the_shell(t):
+    from terminal import Terminal
+    wait = ("import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+            "print('ready', flush=True); signal.pause()")
+    with session(t) as options:
+        with Terminal([need("bash"), "-c", 'for i in 1 2; do "$@"; done; echo late', "bash",
+                       CLOCHE, "run", *options, "--", "python3", "-c", wait],
                       env=dict(os.environ), cwd=t.dir) as term:
-            equal(term.wait(RUN_SECONDS), 0, term.text)
-            lacks(term.text, "note:")
-        lacks(t.inside("true", options=options).ok().err, "note:")
+            term.expect("ready")
+            term.send(b"\x03")
+            equal(term.wait(RUN_SECONDS), -signal.SIGINT, term.text)
+            lacks(term.text, "late")
+
+
+@test
+def what_is_left_on_a_terminal_prints_on(t):
+    from terminal import Terminal
+    with session(t) as options:
+        with Terminal(["sh", "-c", '"$@"; echo over; read line', "sh", CLOCHE, "run", *options,
+                       "--", "sh", "-c", "trap '' HUP; "
+                       "(until [ -e go ]; do sleep 0.1; done; echo later) & echo first"],
+                      env=dict(os.environ), cwd=t.dir) as term:
+            term.expect("over")
+            contains(term.text, "first")
+            t.write("go", "")
+            term.expect("later")
+            term.send(b"\n")
+            equal(term.wait(RUN_SECONDS), 0)
 
 
 @test
