@@ -96,7 +96,7 @@ TEST(hosts_are_counted_and_the_list_of_them_ends)
 	gate_hosts_text(&gate, &few);
 	CHECK_STR(buf_str(&few), "a.test:443=2/11/22 a.test:80=1/5/10 [2001:db8::1]:443=1/7/14");
 	for (int i = 0; i < 1000; i++) {
-		snprintf(name, sizeof(name), "host-%d.with-a-name-that-is-rather-long.test", i);
+		snprintf(name, sizeof(name), "host-%d.with-a-name-that-is-as-long-as-labels-of-names-may-be.test", i);
 		count(&gate, name, 443, 100);
 	}
 	gate_hosts_text(&gate, &text);
