@@ -5,6 +5,20 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+#include "ipc/socket.h"
+
+int tls_wire_send(int fd, enum tls_message_kind kind, uint32_t id,
+		  const void *text, size_t n)
+{
+	const struct tls_message m = { .kind = kind, .id = id };
+	auto_buf struct buf out = { 0 };
+
+	buf_add(&out, &m, sizeof(m));
+	buf_add(&out, text, n);
+	return socket_send(fd, out.p, out.len, NULL, 0);
+}
+
 bool tls_wire_serve(const struct tls_message *m, const char *text, size_t n,
 		    struct tls_serve *ret)
 {

@@ -81,6 +81,10 @@ struct tls_message {
 	uint16_t port, n;
 };
 
+/* Send a message with the @n bytes at @text: 0 or a negative errno */
+int tls_wire_send(int fd, enum tls_message_kind kind, uint32_t id,
+		  const void *text, size_t n);
+
 /**
  * struct tls_serve - A TLS_SERVE or TLS_SERVE_PLAIN message, read
  * @hello:	The client's first bytes, in the message; @n of them

@@ -102,17 +102,6 @@ static int prepare(int control, struct setup *s, struct err *err)
 	return r < 0 ? r : confine_seal(CONFINED_TLS, err);
 }
 
-static int send_text(int control, enum tls_message_kind kind, uint32_t id,
-		     const char *text, size_t n)
-{
-	const struct tls_message m = { .kind = kind, .id = id };
-	auto_buf struct buf out = { 0 };
-
-	buf_add(&out, &m, sizeof(m));
-	buf_add(&out, text, n);
-	return socket_send(control, out.p, out.len, NULL, 0);
-}
-
 /* What is shown in the place of masked texts and of Java's key store */
 static int send_shown(int control, const struct setup *s)
 {
@@ -122,13 +111,13 @@ static int send_shown(int control, const struct setup *s)
 		const struct buf *shown = &s->values.shown[i];
 
 		if (shown->p)
-			r = send_text(control, TLS_SHOWN, i, shown->p,
+			r = tls_wire_send(control, TLS_SHOWN, i, shown->p,
 				      shown->len);
 	}
 	for (size_t at = 0, n; r >= 0 && at < s->java.len; at += n) {
 		n = s->java.len - at;
 		n = n < TLS_TEXT_MAX ? n : TLS_TEXT_MAX;
-		r = send_text(control, TLS_JAVA, 0, s->java.p + at, n);
+		r = tls_wire_send(control, TLS_JAVA, 0, s->java.p + at, n);
 	}
 	return r < 0 ? r : 0;
 }
@@ -165,7 +154,7 @@ static int send_ready(int control, const struct setup *s, struct err *err)
 		r = fail(err, -E2BIG, "the values are too long, or not UTF-8");
 	if (!r)
 		r = send_shown(control, s);
-	return r < 0 ? r : send_text(control, TLS_READY, 0, text, strlen(text));
+	return r < 0 ? r : tls_wire_send(control, TLS_READY, 0, text, strlen(text));
 }
 
 /* One connection of the gate's */
@@ -241,7 +230,7 @@ int main(int argc, char **argv)
 	    confine_inherit(&control, 1, "cloche-tls", &err) < 0 ||
 	    prepare(control, &setup, &err) < 0 ||
 	    send_ready(control, &setup, &err) < 0) {
-		(void)send_text(control, TLS_FAILED, 0, err.msg,
+		(void)tls_wire_send(control, TLS_FAILED, 0, err.msg,
 				strlen(err.msg));
 		return 1;
 	}

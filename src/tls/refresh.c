@@ -45,17 +45,6 @@ struct refresh {
 	struct fresh v[BOUND_SECRETS_MAX];
 };
 
-static void send_to(struct refresh *r, enum tls_message_kind kind, size_t row,
-		    const char *text, size_t n)
-{
-	const struct tls_message m = { .kind = kind, .id = (uint32_t)row };
-	auto_bytes struct bytes out = { 0 };
-
-	bytes_add(&out, &m, sizeof(m));
-	bytes_add(&out, text, n);
-	(void)socket_send(r->control.fd, out.p, out.len, NULL, 0);
-}
-
 /* A stored secret was given another form since it was last read */
 static void report_shape(struct refresh *r, size_t row, const struct bytes *in)
 {
@@ -64,7 +53,8 @@ static void report_shape(struct refresh *r, size_t row, const struct bytes *in)
 
 	if (source->stored && placeholder_shape(in->p, in->len, shape) &&
 	    (!source->shape || strcmp(source->shape, shape) != 0))
-		send_to(r, TLS_SHAPE, row, shape, in->len);
+		(void)tls_wire_send(r->control.fd, TLS_SHAPE, (uint32_t)row,
+				    shape, in->len);
 }
 
 static void end_fetch(struct fresh *f, bool good)
@@ -195,7 +185,8 @@ bool refresh_is_done(struct refresh *r, const struct host *host, bool ask)
 		if (ask && !f->asked && f->until <= now) {
 			f->asked = true;
 			timer_start(r->server->timers, &f->timer, TIMER_VALUE);
-			send_to(r, TLS_FETCH, i, NULL, 0);
+			(void)tls_wire_send(r->control.fd, TLS_FETCH,
+					    (uint32_t)i, NULL, 0);
 		}
 		done &= !f->asked;
 	}

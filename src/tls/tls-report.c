@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "gate/tls-wire.h"
-#include "ipc/socket.h"
 #include "tls/rewrite.h"
 #include "tls/scrub.h"
 #include "tls/tls-server.h"
@@ -16,12 +15,7 @@
 static void send_message(struct tls_server *server, uint32_t id,
 			 enum tls_message_kind kind, const char *text, size_t n)
 {
-	const struct tls_message message = { .kind = kind, .id = id };
-	auto_buf struct buf out = { 0 };
-
-	buf_add(&out, &message, sizeof(message));
-	buf_add(&out, text, n);
-	if (socket_send(server->channel, out.p, out.len, NULL, 0) < 0)
+	if (tls_wire_send(server->channel, kind, id, text, n) < 0)
 		server->lost++;
 }
 
