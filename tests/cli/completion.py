@@ -111,7 +111,7 @@ def bash_completes_what_follows_a_word(t):
     t.write("one-file", "")
     os.mkdir(t.dir + "/one-dir")
     equal(bash(t, "policy", "why", ""), ["host", "read", "write", "socket",
-          "port", "variable", "secret", "unprotect"])
+          "port", "address", "variable", "secret", "unprotect"])
     equal(bash(t, "policy", "why", "--json", "w"), ["write"])
     equal(bash(t, "policy", "why", "--settings", "x", "write", "one-f"),
           ["one-file"])
