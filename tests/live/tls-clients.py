@@ -73,11 +73,21 @@ def holders(text):
     return found
 
 
+def core_limit(pid):
+    """Bytes of a core dump: soft and hard"""
+    try:
+        with open(f"/proc/{pid}/limits") as file:
+            return [tuple(line.split()[4:6]) for line in file if "core file" in line][0]
+    except (OSError, IndexError):		# It has ended
+        return ("0", "0")
+
+
 class Watching(Origin):
     """Looks around before it answers"""
     def do_GET(self):
         Origin.held += holders(VALUE.encode())
         Origin.placed += holders(Origin.fake.encode()) if Origin.fake else []
+        Origin.cores |= set(map(core_limit, inside()))
         if self.path == "/websocket":
             self.echo()
         else:
@@ -101,7 +111,7 @@ class Watching(Origin):
     do_POST = do_PUT = do_GET
 
 
-Origin.held, Origin.placed, Origin.fake = [], [], None
+Origin.held, Origin.placed, Origin.cores, Origin.fake = [], [], set(), None
 BEARER = f"Bearer {VALUE}"
 GO = r"""package main
 import ("fmt"; "io"; "net/http"; "os")
@@ -175,6 +185,7 @@ def client(name, installed, script):
         check(sent and set(sent) <= {BEARER, f"token {VALUE}", VALUE, basic}, sent, r.out, r.err)
         lacks(r.out + r.err, VALUE)
         equal(Origin.held, [])
+        check(Origin.cores and Origin.cores <= {("0", "0"), ("1", "1")}, Origin.cores)
         check(Origin.placed, "the control: the placeholder was found in no process")
         found = subprocess.run(["grep", "-rlsF", VALUE, t.dir, t.home],
                                capture_output=True, text=True).stdout
