@@ -15,8 +15,9 @@
 #include "tls/mask.h"
 
 enum { USES_PATTERN = 1, USES_TOKENS = 2, USES_CLAIMS = 4 };
+enum { SECRET_MIN = 8, SHOWN = 1 };	/* As placeholder_make() wants; a byte */
 
-/* What was found, and a text as long that no fuzzer writes */
+/* What was found, and SHOWN as often */
 struct finds {
 	struct {
 		char *value, *shown;
@@ -31,14 +32,14 @@ static const char *take(void *arg, const char *value, const char *shape,
 	struct finds *f = arg;
 
 	(void)shape;
-	if (f->len == MASK_SPANS_MAX || !n) {
-		(void)fail(err, -1, "too many");
+	if (f->len == MASK_SPANS_MAX || n < SECRET_MIN) {
+		(void)fail(err, -1, "too many, or too short");
 		return NULL;
 	}
 	f->v[f->len].value = memcpy(mem_alloc(n), value, n);
 	f->v[f->len].shown = mem_zalloc(n + 1);
 	f->v[f->len].n = n;
-	memset(f->v[f->len].shown, '\x01', n);
+	memset(f->v[f->len].shown, SHOWN, n);
 	return f->v[f->len++].shown;
 }
 
@@ -58,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	text = (const char *)zero + 1;
 	n = size - (size_t)(zero + 1 - data);
-	if (n > MASK_TEXT_MAX)
+	if (n > MASK_TEXT_MAX || memchr(text, SHOWN, n))
 		return 0;
 	if (data[0] & USES_PATTERN)
 		mask.extract = mem_strndup((const char *)data + 1,
