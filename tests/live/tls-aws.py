@@ -8,6 +8,7 @@ and with check-long by botocore, which the aws program has brought along.
 import hashlib
 import json
 import os
+import socket
 import subprocess
 import sys
 import urllib.parse
@@ -295,6 +296,66 @@ def keys_that_are_not_ours_pass(t):
            "AWS_SESSION_TOKEN": ""}
     run(t, "env " + " ".join(f"'{k}={v}'" for k, v in own.items()) + " /usr/bin/python3 calls.py").ok()
     equal(spoken(Origin.seen[0][2])[0], "AKIDOFTHECOMMAND")
+
+
+@test
+def over_http2_a_signed_body_needs_its_digest(t):
+    """The head is judged before the body is here: without a digest it is refused"""
+    need("nghttpd")
+    if subprocess.run(["/usr/bin/python3", "-c", "import httpx, h2"],
+                      capture_output=True).returncode:
+        skip("no httpx with HTTP/2")
+    p = subprocess.Popen(["nghttpd", "-v", "-a", GOOD, "-d", t.away, "443",
+                          f"{CERTIFICATES}/good.key", f"{CERTIFICATES}/good.pem"],
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    t.write("calls.py", SIGNER + r'''
+import httpx
+def post(service, body, payload):
+    date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    scope = f"{date[:8]}/eu-test-1/{service}/aws4_request"
+    headers = {"host": "good.test", "x-amz-date": date}
+    if payload:
+        headers["x-amz-content-sha256"] = payload
+    names = sorted(headers)
+    made = signature(os.environ["AWS_SECRET_ACCESS_KEY"], "POST", "/", "", headers, names,
+                     payload or hashlib.sha256(body).hexdigest(), date, scope)
+    headers["authorization"] = f"AWS4-HMAC-SHA256 Credential={os.environ['AWS_ACCESS_KEY_ID']}/{scope}, " \
+        f"SignedHeaders={';'.join(names)}, Signature={made}"
+    r = httpx.Client(http2=True).post("https://good.test/", content=body, headers=headers)
+    print(r.http_version, r.status_code, r.text.splitlines()[:1])
+post("s3", b"data", hashlib.sha256(b"data").hexdigest())
+post("s3", b"data", "UNSIGNED-PAYLOAD")
+post("sts", b"data", None)
+''')
+    try:
+        while p.poll() is None:
+            try:
+                socket.create_connection((GOOD, 443)).close()
+                break
+            except ConnectionRefusedError:
+                os.sched_yield()
+        r = signed(t, "/usr/bin/python3 calls.py").ok()
+    finally:
+        p.kill()
+        log = p.communicate()[0]
+    lines = r.out.splitlines()
+    check(all(line.startswith("HTTP/2 ") for line in lines), r.out)
+    check("403" not in lines[0] + lines[1], r.out)
+    contains(lines[2], "403")
+    contains(r.err, "whose body is signed")
+    heads = [{}]
+    for line in log.splitlines():
+        name, colon, value = line.partition("recv (stream_id=")[2].partition(") ")[2].partition(": ")
+        if name in heads[-1]:
+            heads.append({})
+        if colon:
+            heads[-1][name] = value
+    equal(len(heads), 2, log)
+    for head in heads:
+        values = {**head, "host": "good.test", "Authorization": head["authorization"]}
+        check(verifies("/", values, b"data", "POST"), head)
+    for value in KEYS.values():
+        lacks(r.out + r.err, value)
 
 
 def botocore_verifies(path, headers, body, method):
