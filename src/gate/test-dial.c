@@ -10,7 +10,7 @@
 #include "base/loop.h"
 #include "gate/address.h"
 #include "gate/conn-timer.h"
-#include "gate/destination.h"
+#include "gate/dial.h"
 #include "gate/splice.h"
 
 static struct host address(const char *text, uint16_t port)
