@@ -190,8 +190,8 @@ static bool is_to_parent(const struct conn *conn)
 
 static const char *parent_authorization(const struct conn *conn)
 {
-	const struct upstream *p = is_to_parent(conn)
-		? upstreams_for(&conn->gate->parents, &conn->reach.host, true)
+	const struct parent_proxy *p = is_to_parent(conn)
+		? parent_proxies_for(&conn->gate->parents, &conn->reach.host, true)
 		: NULL;
 
 	return p ? p->authorization : NULL;
@@ -505,7 +505,7 @@ static void read_response_head(struct conn *conn)
 	x->response_scan = (struct http_scan){ 0 };
 	if (response.status == 407 && is_to_parent(conn)) {
 		conn_answer_why(conn, HTTP_ANSWER_UNREACHABLE,
-			   UPSTREAM_CREDENTIALS);
+			   PARENT_CREDENTIALS);
 		return;
 	}
 	pass_head(conn, &response);

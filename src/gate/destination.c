@@ -198,7 +198,7 @@ static int on_parent(void *arg, uint32_t events)
 	if (e == -EPERM)
 		fail_with(r, -EHOSTUNREACH, "the parent proxy refused");
 	else if (e == -EACCES)
-		fail_with(r, -EHOSTUNREACH, UPSTREAM_CREDENTIALS);
+		fail_with(r, -EHOSTUNREACH, PARENT_CREDENTIALS);
 	else if (e < 0)
 		fail_with(r, -EHOSTUNREACH,
 			  "the parent proxy's answer could not be read");
@@ -214,8 +214,7 @@ static void on_parent_deadline(void *arg)
 
 static void ask_parent(struct gate_destination *r)
 {
-	const struct upstream *p = upstreams_for(&r->gate->parents, &r->host,
-					     false);
+	const struct parent_proxy *p = parent_proxies_for(&r->gate->parents, &r->host, false);
 	auto_buf struct buf out = { 0 };
 
 	if (!p) {	/* Reloaded meanwhile */
@@ -334,7 +333,7 @@ static void resolve(struct gate_destination *r, const struct host *host)
 }
 
 /* The user's own proxy is where the user says: no guard on its address */
-static void go_to_parent(struct gate_destination *r, const struct upstream *parent)
+static void go_to_parent(struct gate_destination *r, const struct parent_proxy *parent)
 {
 	r->via_parent = true;
 	r->port = parent->host.port;
@@ -348,8 +347,8 @@ static void go_to_parent(struct gate_destination *r, const struct upstream *pare
 
 static void go(struct gate_destination *r)
 {
-	const struct upstream *parent = upstreams_for(&r->gate->parents, &r->host,
-						  r->plain);
+	const struct parent_proxy *parent = parent_proxies_for(&r->gate->parents, &r->host,
+								       r->plain);
 	const char *why;
 
 	r->dial.count = 0;

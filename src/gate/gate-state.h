@@ -17,8 +17,8 @@
 #include "base/buf.h"
 #include "base/loop.h"
 #include "gate/conn-timer.h"
+#include "gate/parent-proxy.h"
 #include "gate/resolver.h"
-#include "gate/upstream.h"
 #include "report/violation.h"
 
 struct asks;
@@ -140,7 +140,7 @@ struct gate {
 	struct fake_ip *pool;
 	struct asks *asks;
 	int seeds[2];
-	struct upstreams parents;
+	struct parent_proxies parents;
 	bool may_ask;
 	uint16_t http_proxy_port, socks_proxy_port;
 	size_t conns_max;

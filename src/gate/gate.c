@@ -334,12 +334,12 @@ static uint16_t port_of(const struct policy *policy, enum policy_number number)
 /* From here on @policy decides; connections that it forbids are closed */
 static int use_policy(struct gate *gate, struct policy *policy)
 {
-	struct upstreams parents;
-	const int r = upstreams_init(&parents, policy, NULL);
+	struct parent_proxies parents;
+	const int r = parent_proxies_init(&parents, policy, NULL);
 
 	if (r < 0)
 		return r;
-	upstreams_done(&gate->parents);
+	parent_proxies_done(&gate->parents);
 	gate->parents = parents;
 	gate->http_proxy_port = port_of(policy, NUMBER_HTTP_PROXY_PORT);
 	gate->socks_proxy_port = port_of(policy, NUMBER_SOCKS_PROXY_PORT);

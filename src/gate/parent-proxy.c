@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/upstream.c - the proxy behind ours: a company's, or the host's own */
+/* gate/parent-proxy.c - the proxy that the gate connects through: a company's, or the host's */
 
-#include "gate/upstream.h"
+#include "gate/parent-proxy.h"
 
 #include <netinet/in.h>
 #include <resolv.h>
@@ -41,7 +41,7 @@ static char *authorization(const char *p, size_t n)
 	return out;
 }
 
-static int read_proxy(struct upstream *ret, const struct policy *policy,
+static int read_proxy(struct parent_proxy *ret, const struct policy *policy,
 		      enum policy_text text, struct err *err)
 {
 	const char *url = policy->texts[text].value, *user;
@@ -56,37 +56,37 @@ static int read_proxy(struct upstream *ret, const struct policy *policy,
 	return r;
 }
 
-int upstreams_init(struct upstreams *ret, const struct policy *policy,
-		 struct err *err)
+int parent_proxies_init(struct parent_proxies *ret, const struct policy *policy,
+			struct err *err)
 {
 	const char *no_proxy = policy->texts[TEXT_PARENT_NO_PROXY].value;
 	int r;
 
-	*ret = (struct upstreams){ 0 };
+	*ret = (struct parent_proxies){ 0 };
 	r = read_proxy(&ret->http, policy, TEXT_PARENT_HTTP, err);
 	if (!r)
 		r = read_proxy(&ret->https, policy, TEXT_PARENT_HTTPS, err);
 	if (r < 0) {
-		upstreams_done(ret);
+		parent_proxies_done(ret);
 		return r;
 	}
 	ret->no_proxy = no_proxy ? mem_strdup(no_proxy) : NULL;
 	return 0;
 }
 
-static void forget_proxy(struct upstream *p)
+static void forget_proxy(struct parent_proxy *p)
 {
 	if (p->authorization)
 		explicit_bzero(p->authorization, strlen(p->authorization));
 	free(p->authorization);
 }
 
-void upstreams_done(struct upstreams *parents)
+void parent_proxies_done(struct parent_proxies *parents)
 {
 	forget_proxy(&parents->http);
 	forget_proxy(&parents->https);
 	free(parents->no_proxy);
-	*parents = (struct upstreams){ 0 };
+	*parents = (struct parent_proxies){ 0 };
 }
 
 /* One entry of noProxy: "*", an address or range, or the end of a name */
@@ -114,7 +114,7 @@ static bool covers(const char *p, size_t n, const struct host *host)
 
 static bool is_excepted(const char *list, const struct host *host)
 {
-	for (int i = 0; list && *list && i < UPSTREAM_NO_PROXY_MAX; i++) {
+	for (int i = 0; list && *list && i < PARENT_NO_PROXY_MAX; i++) {
 		size_t n;
 
 		list += strspn(list, ", \t");
@@ -126,10 +126,10 @@ static bool is_excepted(const char *list, const struct host *host)
 	return false;
 }
 
-const struct upstream *upstreams_for(const struct upstreams *parents,
-				 const struct host *host, bool plain)
+const struct parent_proxy *parent_proxies_for(const struct parent_proxies *parents,
+					      const struct host *host, bool plain)
 {
-	const struct upstream *p = plain || host->port == 80 ? &parents->http
+	const struct parent_proxy *p = plain || host->port == 80 ? &parents->http
 							   : &parents->https;
 
 	if (p == &parents->https && !p->host.port)

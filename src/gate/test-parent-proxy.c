@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/test-upstream.c - the proxy behind ours */
+/* gate/test-parent-proxy.c - the proxy that the gate connects through */
 
 #include "test.h"
 
 #include <errno.h>
 
 #include "base/err.h"
-#include "gate/upstream.h"
+#include "gate/parent-proxy.h"
 #include "policy/policy.h"
 
 static struct policy *with(const char *http, const char *https,
@@ -26,14 +26,14 @@ static struct policy *with(const char *http, const char *https,
 	return p;
 }
 
-static const char *way(const struct upstreams *parents, const char *name,
+static const char *way(const struct parent_proxies *parents, const char *name,
 		       uint16_t port)
 {
-	const struct upstream *p;
+	const struct parent_proxy *p;
 	struct host h;
 
 	CHECK_INT(host_parse(name, strlen(name), port, &h), 0);
-	p = upstreams_for(parents, &h, false);
+	p = parent_proxies_for(parents, &h, false);
 	return p ? p->host.name : "direct";
 }
 
@@ -41,26 +41,26 @@ TEST(urls_are_taken_apart)
 {
 	auto_policy struct policy *p = with("http://me:p%40s%3as@proxy.test:8080/",
 					    NULL, NULL);
-	struct upstreams parents;
+	struct parent_proxies parents;
 
-	CHECK_INT(upstreams_init(&parents, p, NULL), 0);
+	CHECK_INT(parent_proxies_init(&parents, p, NULL), 0);
 	CHECK_STR(parents.http.host.name, "proxy.test");
 	CHECK_INT(parents.http.host.port, 8080);
 	CHECK_STR(parents.http.authorization, "Basic bWU6cEBzOnM=");
 	CHECK_STR(way(&parents, "a.test", 443), "proxy.test");
-	upstreams_done(&parents);
+	parent_proxies_done(&parents);
 }
 
 TEST(nobody_before_the_at_sign_is_a_user_without_a_name)
 {
 	auto_policy struct policy *p = with("http://@proxy.test:8080", NULL,
 					    NULL);
-	struct upstreams parents;
+	struct parent_proxies parents;
 
-	CHECK_INT(upstreams_init(&parents, p, NULL), 0);
+	CHECK_INT(parent_proxies_init(&parents, p, NULL), 0);
 	CHECK_STR(parents.http.host.name, "proxy.test");
 	CHECK_STR(parents.http.authorization, "Basic ");
-	upstreams_done(&parents);
+	parent_proxies_done(&parents);
 }
 
 TEST(other_schemes_and_nonsense_are_refused_without_repeating_a_password)
@@ -73,10 +73,10 @@ TEST(other_schemes_and_nonsense_are_refused_without_repeating_a_password)
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		auto_policy struct policy *p = with(bad[i], NULL, NULL);
-		struct upstreams parents;
+		struct parent_proxies parents;
 		struct err err = { 0 };
 
-		CHECK_INT(upstreams_init(&parents, p, &err), -EINVAL);
+		CHECK_INT(parent_proxies_init(&parents, p, &err), -EINVAL);
 		CHECK(!strstr(err.msg, "secret"));
 		CHECK(!parents.http.host.port && !parents.http.authorization);
 	}
@@ -86,16 +86,16 @@ TEST(each_destination_has_its_way)
 {
 	auto_policy struct policy *p = with("web.test:1", "tls.test:2",
 		"corp.test, .inner.test,*.deep.test,10.0.0.0/8, 192.0.2.7");
-	struct upstreams parents;
+	struct parent_proxies parents;
 	struct host h;
 
-	CHECK_INT(upstreams_init(&parents, p, NULL), 0);
+	CHECK_INT(parent_proxies_init(&parents, p, NULL), 0);
 	CHECK_STR(way(&parents, "a.test", 80), "web.test");
 	CHECK_STR(way(&parents, "a.test", 443), "tls.test");
 	CHECK_STR(way(&parents, "a.test", 22), "tls.test");
 	CHECK_INT(host_parse("a.test", 6, 8080, &h), 0);
-	CHECK_STR(upstreams_for(&parents, &h, true)->host.name, "web.test");
-	CHECK_STR(upstreams_for(&parents, &h, false)->host.name, "tls.test");
+	CHECK_STR(parent_proxies_for(&parents, &h, true)->host.name, "web.test");
+	CHECK_STR(parent_proxies_for(&parents, &h, false)->host.name, "tls.test");
 	CHECK_STR(way(&parents, "corp.test", 443), "direct");
 	CHECK_STR(way(&parents, "x.corp.test", 443), "direct");
 	CHECK_STR(way(&parents, "xcorp.test", 443), "tls.test");
@@ -107,5 +107,5 @@ TEST(each_destination_has_its_way)
 	CHECK_STR(way(&parents, "localhost", 80), "direct");
 	CHECK_STR(way(&parents, "127.0.0.1", 80), "direct");
 	CHECK_STR(way(&parents, "::1", 80), "direct");
-	upstreams_done(&parents);
+	parent_proxies_done(&parents);
 }
