@@ -4,7 +4,7 @@
  *
  * Theory of operation: before the run a journal records what it may write and what
  * exists. A name that appears in a writable root is checked at once (inotify),
- * and everything at the end (scan.c); the next run does that for a run that
+ * and everything at the end (planted-scan.c); the next run does that for a run that
  * was killed.
  */
 
@@ -33,7 +33,7 @@
 #include "base/sys.h"
 #include "guard/git-sanitize.h"
 #include "guard/journal.h"
-#include "guard/scan.h"
+#include "guard/planted-scan.h"
 #include "guard/settings-receipt.h"
 #include "policy/policy.h"
 #include "policy/protected-names.h"
@@ -101,7 +101,7 @@ static int scan_roots(const struct quarantine_config *quarantine,
 		       const struct journal *j, const char *home,
 		       struct err *err)
 {
-	struct scan s = { .journal = j, .guessed = true, .quarantine = *quarantine };
+	struct planted_scan s = { .journal = j, .guessed = true, .quarantine = *quarantine };
 	auto_policy struct policy *policy = policy_new(j->cwd, home);
 	const struct source *source = policy_add_source(policy, SCOPE_FLAG,
 							"journal", NULL, 0,
@@ -114,7 +114,7 @@ static int scan_roots(const struct quarantine_config *quarantine,
 	policy_set_profile(policy, j->profile,
 			   origin_make(source, NULL, NULL));
 	r = policy_finish(policy, NULL);
-	return r < 0 ? 0 : scan_all(&s, policy, NULL, true, err);
+	return r < 0 ? 0 : planted_scan_all(&s, policy, NULL, true, err);
 }
 
 static bool sweep_after(void *arg, const struct journal *j)
@@ -177,7 +177,7 @@ static bool add_roots(struct journal *j, const struct view *view)
 			continue;
 		if (is_root(r))
 			*vec_push(&j->roots) = mem_strdup(r->path);
-		else if (scan_knows(r) ||
+		else if (planted_scan_is_found(r) ||
 			 (r->list == PATH_DENY_WRITE && r->mode))
 			add_existing(j, r->path);
 	}
@@ -206,7 +206,7 @@ static void fill_journal(const struct planted_config *c, struct journal *j)
 		auto_free char *path = path_join(j->cwd, rows[i].name);
 
 		if (rows[i].kind == PROTECTED_SENTINEL &&
-		    scan_sees(j->cwd, rows[i].name))
+		    planted_scan_has(j->cwd, rows[i].name))
 			*vec_push(&j->sentinels) = take_ptr(path);
 	}
 }
@@ -473,7 +473,7 @@ static const char *find_reason(const struct planted *b, const char *path)
 
 	for (size_t i = 0; !row && i < j->obeyed.len; i++) {
 		if (!strcmp(j->obeyed.v[i], path))
-			return SCAN_OBEYED;
+			return PLANTED_OBEYED;
 	}
 	return row ? row->reason : NULL;
 }
@@ -482,7 +482,7 @@ static const char *find_reason(const struct planted *b, const char *path)
 static void consider(struct planted *b, const char *path)
 {
 	const char *reason = find_reason(b, path);
-	struct scan s = { .journal = &b->journal, .policy = b->config.view->policy,
+	struct planted_scan s = { .journal = &b->journal, .policy = b->config.view->policy,
 			   .quarantine = { b->config.state, b->config.run,
 				     b->config.sink, .pending = &b->pending } };
 	struct own *own = find_own(b, path);
@@ -504,7 +504,7 @@ static void consider(struct planted *b, const char *path)
 	 */
 	s.quarantine.full = b->moves >= PLANTED_MOVES_MAX;
 	b->moves += !s.quarantine.full;
-	scan_name(&s, path, reason);
+	planted_decide(&s, path, reason);
 }
 
 /* Check every protected name: before the command made anything, after a directory
@@ -674,7 +674,7 @@ bool planted_has_news(struct planted *b)
 
 void planted_open(const struct planted *b)
 {
-	scan_open(&b->journal);
+	planted_scan_open(&b->journal);
 }
 
 void planted_grant(struct planted *b, const struct view *view)
@@ -697,11 +697,11 @@ int planted_finish(struct planted *b, bool changed, bool seen, bool watched,
 		struct err *err)
 {
 	const struct view *view = b->config.view;
-	const struct scan s = { .journal = &b->journal, .seen = seen,
+	const struct planted_scan s = { .journal = &b->journal, .seen = seen,
 				 .before = view,
 				 .quarantine = { b->config.state, b->config.run,
 					   b->config.sink } };
-	struct scan first = s, second = s;
+	struct planted_scan first = s, second = s;
 	int r = 0;
 
 	quarantine_collect_pending(&s.quarantine, &b->pending);
@@ -710,10 +710,10 @@ int planted_finish(struct planted *b, bool changed, bool seen, bool watched,
 	if (!changed && view)
 		git_sanitize_check_todos(&s.quarantine, view, view, &b->journal.since);
 	if (changed)
-		r = scan_all(&first, b->config.view->policy,
+		r = planted_scan_all(&first, b->config.view->policy,
 			      b->config.view->cache, !watched, err);
 	if (r == 0 && changed && b->later)
-		r = scan_all(&second, b->later, NULL, !watched, err);
+		r = planted_scan_all(&second, b->later, NULL, !watched, err);
 	if (r < 0 && !err_is_shortage(-r))
 		r = scan_roots(&s.quarantine, &b->journal, view->policy->home, err);
 	if (r == 0)

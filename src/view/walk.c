@@ -447,7 +447,7 @@ static void check_sentinels(struct walk *w, const char *cwd)
 
 	if (w->view->policy->profile == PROFILE_SRT ||
 	    walk_git_root(w->view, cwd, w->left) ||
-	    w->view->after)	/* guard/scan.c knows which of them go */
+	    w->view->after)	/* guard/planted-scan.c decides which of them go */
 		return;
 	/* A file of that name, and the rest planted, would be one */
 	if (lstat(head, &st) == 0 && S_ISREG(st.st_mode))

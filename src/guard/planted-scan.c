@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guard/scan.c - find planted files below the writable roots and decide their fate
+ * guard/planted-scan.c - find planted files below the writable roots
  *
  * Theory of operation: the view is built again and compared with the one from
  * before: a protected name that is found now and was not then has been
- * planted and goes to quarantine. A repository that was made in the run must
- * keep working, so only what git would execute is removed from it.
+ * planted (planted-verdict.c).
  */
 
-#include "guard/scan.h"
+#include "guard/planted-scan.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -32,63 +31,9 @@
 #include "view/view.h"
 #include "view/walk-git.h"
 
-const char SCAN_OBEYED[] = "the next run would obey it";
+const char PLANTED_OBEYED[] = "the next run would obey it";
 
-/* The git directory that @path lies in if it was made in this run, or that of the
- * submodule; else NULL. The caller frees.
- */
-static char *made_around(const struct scan *s, const char *path)
-{
-	const char *in = protected_in_git(path);
-	const size_t n = in ? protected_module_len(s->policy, in) : 0;
-	auto_free char *git = in ? mem_strndup(path, (size_t)(in - path) - 1) : NULL;
-	auto_free char *module = n ? mem_strndup(path, (size_t)(in - path) + n) : NULL;
-
-	if (git && btime_is_after(git, &s->journal->since))
-		return take_ptr(git);
-	return module && btime_is_after(module, &s->journal->since) ?
-	       take_ptr(module) : NULL;
-}
-
-/* The git directory that the file @path names, if it was made in this run, in a
- * place that the run could write, and through no link; or NULL. The caller frees.
- */
-static char *made_for(const struct journal *j, const char *path)
-{
-	auto_free char *named = NULL;
-	auto_free char *real = walk_git_target(path, &named);
-	struct stat st;
-
-	return real && lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       !strcmp(real, named) && journal_root(j, real) &&
-	       btime_is_after(real, &j->since) ? take_ptr(real) : NULL;
-}
-
-void scan_name(struct scan *s, const char *path, const char *reason)
-{
-	const struct journal *j = s->journal;
-	const char *root = journal_root(j, path);
-	const bool is_git = !strcasecmp(path_base(path), ".git");
-	auto_free char *parent = path_parent(path), *plant = NULL;
-	char *git = made_around(s, path);
-
-	if (!git && is_git)
-		git = made_for(j, path);
-	if (git) {
-		*vec_push(&s->repos) = git;
-		return;
-	}
-	/* A worktree made in this run points at its repository */
-	if (!root || git_sanitize_is_common(path) || git_sanitize_is_modules(path) ||
-	    (is_git ? btime_is_after(parent, &j->since) &&
-		      git_sanitize_is_pointer(path) :
-		      btime_in_repository(root, path, &j->since)))
-		return;
-	plant = quarantine_target(root, path);
-	(void)quarantine_and_report(&s->quarantine, plant, reason);
-}
-
-bool scan_sees(const char *dir, const char *name)
+bool planted_scan_has(const char *dir, const char *name)
 {
 	auto_free char *path = path_join(dir, name);
 	struct stat st;
@@ -99,11 +44,11 @@ bool scan_sees(const char *dir, const char *name)
 /* Files that together make the start directory look like a bare repository:
  * git would obey them wherever it is called in there
  */
-static void take_sentinels(struct scan *s, const struct policy *policy)
+static void take_sentinels(struct planted_scan *s, const struct policy *policy)
 {
 	const char *cwd = s->journal->cwd;
-	const bool bare = scan_sees(cwd, "HEAD") && scan_sees(cwd, "objects") &&
-			  scan_sees(cwd, "refs");
+	const bool bare = planted_scan_has(cwd, "HEAD") && planted_scan_has(cwd, "objects") &&
+			  planted_scan_has(cwd, "refs");
 	const struct protected_row *rows;
 	size_t n;
 
@@ -116,14 +61,14 @@ static void take_sentinels(struct scan *s, const struct policy *policy)
 		    !journal_root(s->journal, path) ||
 		    journal_existed(s->journal, path))
 			continue;
-		if (scan_sees(cwd, rows[i].name) &&
+		if (planted_scan_has(cwd, rows[i].name) &&
 		    (bare || !strcmp(rows[i].name, "HEAD")))
 			(void)quarantine_and_report(&s->quarantine, path, rows[i].reason);
 	}
 }
 
 /* Not what a link leads to, which may be anything of the user's: the link goes */
-bool scan_knows(const struct view_rule *r)
+bool planted_scan_is_found(const struct view_rule *r)
 {
 	return r->found && !r->target && r->list == PATH_DENY_WRITE;
 }
@@ -140,7 +85,7 @@ static bool open_again(const char *path)
 }
 
 /* No run starts in a root that is closed: it was closed from inside */
-void scan_open(const struct journal *j)
+void planted_scan_open(const struct journal *j)
 {
 	for (size_t i = 0; i < j->roots.len; i++) {
 		auto_free char *closed = realpath_is_closed(j->roots.v[i]);
@@ -177,8 +122,8 @@ static int look(const struct journal *j, struct policy *policy,
 	bool opened = true;
 	int r = 0;
 
-	scan_open(j);
-	for (int i = 0; r == 0 && opened && i < SCAN_OPEN_MAX; i++) {
+	planted_scan_open(j);
+	for (int i = 0; r == 0 && opened && i < PLANTED_OPEN_MAX; i++) {
 		view_free(*ret);
 		*ret = NULL;
 		r = view_build_after(policy, deep ? NULL : cache,
@@ -207,7 +152,7 @@ static bool is_of_git(const struct view_rule *r)
 	return i < n && !protected_in_git(r->path);
 }
 
-static bool is_spared(const struct scan *s, const char *dir)
+static bool is_spared(const struct planted_scan *s, const char *dir)
 {
 	size_t i = 0;
 
@@ -219,7 +164,7 @@ static bool is_spared(const struct scan *s, const char *dir)
 /* The git directory that @r was found in for its shape and not for its name; or
  * NULL. The caller frees.
  */
-static char *shape_of(const struct scan *s, const struct view_rule *r)
+static char *shape_of(const struct planted_scan *s, const struct view_rule *r)
 {
 	char *dir = is_of_git(r) ? path_parent(r->path) : NULL;
 
@@ -254,7 +199,7 @@ static bool was_known(const struct journal *j, const char *dir)
  * it must work. In another one there may be files of the user's which only look
  * like git's: then what makes it one goes.
  */
-static bool take_shape(struct scan *s, const struct view_rule *r)
+static bool take_shape(struct planted_scan *s, const struct view_rule *r)
 {
 	auto_free char *dir = shape_of(s, r), *head = NULL;
 	const struct timespec *since = &s->journal->since;
@@ -276,10 +221,10 @@ static bool take_shape(struct scan *s, const struct view_rule *r)
 	return true;
 }
 
-static void take_rule(struct scan *s, const struct view_rule *r)
+static void take_rule(struct planted_scan *s, const struct view_rule *r)
 {
 	if (!journal_existed(s->journal, r->path) && !take_shape(s, r))
-		scan_name(s, r->path, reason_of(r));
+		planted_decide(s, r->path, reason_of(r));
 }
 
 /* A rule denies it by its path, and it was not there for a mount to hold */
@@ -290,14 +235,14 @@ static bool is_denied(const struct view_rule *r)
 }
 
 /* What was put into a protected directory that no mount held */
-static void take_inside(struct scan *s, const struct view_rule *r)
+static void take_inside(struct planted_scan *s, const struct view_rule *r)
 {
 	auto_closedir DIR *dir = NULL;
-	unsigned int left = SCAN_INSIDE_MAX;
+	unsigned int left = PLANTED_INSIDE_MAX;
 	struct dirent *entry;
 	int fd;
 
-	if (!scan_knows(r) || !S_ISDIR(r->mode) ||
+	if (!planted_scan_is_found(r) || !S_ISDIR(r->mode) ||
 	    journal_existed(s->journal, r->path))
 		return;
 	fd = sys_open_nofollow(AT_FDCWD, r->path, O_RDONLY | O_DIRECTORY |
@@ -308,7 +253,7 @@ static void take_inside(struct scan *s, const struct view_rule *r)
 
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
 		    btime_came_after(path, &s->journal->since))
-			scan_name(s, path, reason_of(r));
+			planted_decide(s, path, reason_of(r));
 	}
 }
 
@@ -317,7 +262,7 @@ static void take_inside(struct scan *s, const struct view_rule *r)
  * refused something may have won a race, but there the user's own files are as
  * likely.
  */
-static int sweep_deep(struct scan *s, struct policy *policy,
+static int sweep_deep(struct planted_scan *s, struct policy *policy,
 		      struct err *err)
 {
 	auto_view struct view *view = NULL;
@@ -328,7 +273,7 @@ static int sweep_deep(struct scan *s, struct policy *policy,
 
 		if (!btime_came_after(rule->path, &s->journal->since))
 			take_inside(s, rule);
-		else if (scan_knows(rule) || (!s->seen && is_denied(rule)))
+		else if (planted_scan_is_found(rule) || (!s->seen && is_denied(rule)))
 			take_rule(s, rule);
 	}
 	return r;
@@ -337,7 +282,7 @@ static int sweep_deep(struct scan *s, struct policy *policy,
 /* A repository around what was there before would widen the project of later
  * runs in it: it counts once a run was started in the directory itself
  */
-static void record_made(const struct scan *s, const char *git)
+static void record_made(const struct planted_scan *s, const char *git)
 {
 	auto_free char *top = path_parent(git);
 	auto_free char *dir = path_join(s->quarantine.state, GIT_MADE);
@@ -354,7 +299,7 @@ static void record_made(const struct scan *s, const char *git)
 }
 
 /* Once each, however many names led to it, and however many there are */
-static void disarm_repos(struct scan *s)
+static void disarm_repos(struct planted_scan *s)
 {
 	const char *last = NULL;
 
@@ -372,12 +317,12 @@ static void disarm_repos(struct scan *s)
 	strings_done(&s->spared);
 }
 
-static void sweep_found(struct scan *s, const struct view *view)
+static void sweep_found(struct planted_scan *s, const struct view *view)
 {
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 
-		if (!scan_knows(r))
+		if (!planted_scan_is_found(r))
 			continue;
 		if (!s->guessed ||
 		    !btime_was_before(r->path, &s->journal->since))
@@ -388,18 +333,18 @@ static void sweep_found(struct scan *s, const struct view *view)
 }
 
 /* Its absence has no mount, and the observer reads a path before the kernel does */
-static void take_obeyed(struct scan *s)
+static void take_obeyed(struct planted_scan *s)
 {
 	const struct journal *j = s->journal;
 
 	for (size_t i = 0; i < j->obeyed.len; i++) {
-		if (scan_sees("/", j->obeyed.v[i]) &&
+		if (planted_scan_has("/", j->obeyed.v[i]) &&
 		    !journal_existed(j, j->obeyed.v[i]))
-			scan_name(s, j->obeyed.v[i], SCAN_OBEYED);
+			planted_decide(s, j->obeyed.v[i], PLANTED_OBEYED);
 	}
 }
 
-int scan_all(struct scan *s, struct policy *policy, struct walk_cache *cache,
+int planted_scan_all(struct planted_scan *s, struct policy *policy, struct walk_cache *cache,
 	      bool deep, struct err *err)
 {
 	auto_view struct view *view = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard/scan.h - find planted files below the writable roots and decide their fate */
+/* guard/planted-scan.h - planted files below the writable roots: find them, decide about them */
 
-#ifndef GUARD_SCAN_H
-#define GUARD_SCAN_H
+#ifndef GUARD_PLANTED_SCAN_H
+#define GUARD_PLANTED_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,12 +18,12 @@ struct view_rule;
 struct walk_cache;
 
 enum {
-	SCAN_OPEN_MAX = 8,		/* Closed directories in each other */
-	SCAN_INSIDE_MAX = 4096,	/* Names in a protected directory */
+	PLANTED_OPEN_MAX = 8,		/* Closed directories in each other */
+	PLANTED_INSIDE_MAX = 4096,	/* Names in a protected directory */
 };
 
 /**
- * struct scan - One pass over the writable roots
+ * struct planted_scan - One pass over the writable roots
  * @policy:	What is protected
  * @quarantine:	Where planted files go
  * @guessed:	The policy is not the run's own: what is surely older stays
@@ -33,7 +33,7 @@ enum {
  * @repos:	Git directories that were made in the run
  * @spared:	Directories of the user's that no longer exist as such
  */
-struct scan {
+struct planted_scan {
 	const struct journal *journal;
 	const struct policy *policy;
 	struct quarantine_config quarantine;
@@ -45,21 +45,21 @@ struct scan {
 /* Quarantine what was planted where @policy lets the run write; @deep: at any
  * depth. 0, or a negative errno with a message: then some of it may be left.
  */
-int scan_all(struct scan *s, struct policy *policy, struct walk_cache *cache,
+int planted_scan_all(struct planted_scan *s, struct policy *policy, struct walk_cache *cache,
 	      bool deep, struct err *err);
 
 /* The reason for a path of journal.obeyed */
-extern const char SCAN_OBEYED[];
+extern const char PLANTED_OBEYED[];
 
 /* Decide about @path, a protected name that is new: leave, disarm or quarantine it */
-void scan_name(struct scan *s, const char *path, const char *reason);
+void planted_decide(struct planted_scan *s, const char *path, const char *reason);
 
 /* Restore the mode of writable roots that the command made unreadable */
-void scan_open(const struct journal *j);
+void planted_scan_open(const struct journal *j);
 
 /* True if @r is a protected name that exists */
-bool scan_knows(const struct view_rule *r);
+bool planted_scan_is_found(const struct view_rule *r);
 /* True if @name exists in @dir */
-bool scan_sees(const char *dir, const char *name);
+bool planted_scan_has(const char *dir, const char *name);
 
-#endif /* GUARD_SCAN_H */
+#endif /* GUARD_PLANTED_SCAN_H */
