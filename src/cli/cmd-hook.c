@@ -456,7 +456,7 @@ static char *file_for(const struct agent *agent, const char *scope,
 	if (!strcmp(scope, "user"))
 		return agent_settings_file(agent, err);
 	if (!strcmp(scope, "managed") && agent->id == AGENT_CLAUDE)
-		return path_join(roots_etc(), MANAGED_FILE);
+		return path_join(etc_dir(), MANAGED_FILE);
 	if (!cwd) {
 		fail_errno(err, "cannot tell the current directory");
 		return NULL;
@@ -480,7 +480,7 @@ static char *file_for(const struct agent *agent, const char *scope,
 /* Claude Code's prefix for the settings of @scope in @file; NULL for others */
 static char *prefix_for(const struct agent *agent, const char *scope, const char *file)
 {
-	auto_free char *config = !strcmp(scope, "managed") ? mem_strdup(roots_etc()) :
+	auto_free char *config = !strcmp(scope, "managed") ? mem_strdup(etc_dir()) :
 				 fs_xdg("XDG_CONFIG_HOME", ".config");
 
 	if (agent->id != AGENT_CLAUDE || !config)

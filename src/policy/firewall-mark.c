@@ -54,6 +54,6 @@ bool firewall_mark_is_missing(void)
 {
 	auto_buf struct buf path = { 0 };
 
-	buf_addf(&path, "%s/cloche/firewall", roots_etc());
+	buf_addf(&path, "%s/cloche/firewall", etc_dir());
 	return access(buf_str(&path), F_OK) == 0 && !firewall_mark_is_up();
 }

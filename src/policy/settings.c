@@ -734,7 +734,7 @@ void settings_request_init(struct settings_request *req, const char *cwd)
 {
 	*req = (struct settings_request){
 		.cwd = cwd,
-		.etc = roots_etc(),
+		.etc = etc_dir(),
 		.claude = getenv("CLAUDE_CONFIG_DIR"),
 		.config = getenv("XDG_CONFIG_HOME"),
 		.cache = getenv("XDG_CACHE_HOME"),

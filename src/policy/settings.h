@@ -51,11 +51,11 @@ struct settings_request {
 	char *owned[3];
 };
 
-/* "/etc". What is shipped (roots.c) is a constant; roots-test.c, which only the test
+/* "/etc". What is shipped (etc-dir.c) is a constant; etc-dir-test.c, which only the test
  * program links, obeys $CLOCHE_ROOT_ETC: a variable of the environment must not
  * choose the managed policy.
  */
-const char *roots_etc(void);
+const char *etc_dir(void);
 
 /* Fill in from the environment of this process. The strings are owned by the
  * environment, or by @req until settings_request_done().

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/roots-test.c - the same, for tests: never part of what is installed */
+/* policy/etc-dir-test.c - the directory of the administrator's files in tests; not installed */
 
 #include "policy/settings.h"
 
 #include <stdlib.h>
 
-const char *roots_etc(void)
+const char *etc_dir(void)
 {
 	const char *etc = getenv("CLOCHE_ROOT_ETC");
 
