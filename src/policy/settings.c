@@ -27,6 +27,7 @@
 #include "policy/file-reader.h"
 #include "policy/git.h"
 #include "policy/policy.h"
+#include "policy/project.h"
 
 /**
  * struct load - One run of settings_load()
@@ -264,34 +265,9 @@ static int add_project(struct load *load)
 	return r;
 }
 
-/* The git work tree around the start directory is the project, unless it holds
- * the home
- */
 static void find_project(struct load *load)
 {
-	struct policy *policy = load->policy;
-	const char *state = policy->dirs[DIR_STATE];
-	auto_free char *made = state ? path_join(state, "cloche/" GIT_MADE)
-				     : NULL;
-	auto_free char *record = NULL;
-
-	/* A ".git" that cannot be read is not ours to complain about here */
-	load->in_repo = git_discover(load->reader, load->req->cwd,
-				     &load->repo);
-	if (!load->in_repo || policy_holds_home(policy, load->repo.top))
-		return;
-	record = made ? git_made_record(made, load->repo.dir) : NULL;
-	if (record && load->reader->kind(load->reader->arg, record, NULL) !=
-		      FILE_READER_NONE) {
-		policy->made_top = mem_strdup(load->repo.top);
-		policy->made_record = take_ptr(record);
-		return;
-	}
-	if (!strcmp(load->repo.top, policy->cwd) ||
-	    !git_is_project(load->reader, &load->repo))
-		return;
-	free(policy->project);
-	policy->project = mem_strdup(load->repo.top);
+	load->in_repo = project_find(load->reader, load->policy, &load->repo);
 }
 
 static int add_user(struct load *load)
