@@ -343,7 +343,7 @@ static int emulate_call(const struct notification *q, int fd, bool one_user)
 }
 
 /* Without them much else would fail, and safely, if they cannot be taken up again */
-static int drop_caps(struct sys_caps *before)
+int caps_drop(struct sys_caps *before)
 {
 	struct sys_caps none;
 
@@ -354,7 +354,7 @@ static int drop_caps(struct sys_caps *before)
 	return before->effective && sys_capset(&none) < 0 ? -errno : 0;
 }
 
-static void restore_caps(const struct sys_caps *before)
+void caps_restore(const struct sys_caps *before)
 {
 	if (before->effective)
 		(void)sys_capset(before);
@@ -364,14 +364,14 @@ int emulate(const struct notification *q, int fd, bool one_user)
 {
 	struct sys_caps before;
 	mode_t mask;
-	int r = drop_caps(&before);
+	int r = caps_drop(&before);
 
 	if (r < 0)
 		return r;
 	mask = umask(0);
 	r = emulate_call(q, fd, one_user);
 	umask(mask);
-	restore_caps(&before);
+	caps_restore(&before);
 	return r;
 }
 
@@ -380,9 +380,9 @@ bool emulate_may_read(const char *path)
 	struct sys_caps before;
 	bool may;
 
-	if (drop_caps(&before) < 0)
+	if (caps_drop(&before) < 0)
 		return false;
 	may = faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 || errno != EACCES;
-	restore_caps(&before);
+	caps_restore(&before);
 	return may;
 }

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 struct notification;
+struct sys_caps;
 
 /* Make the call in @q, whose paths are resolved and decided about. @fd: for a
  * CALL_SETATTR of an open file, a copy of its descriptor; else -1. @one_user: the
@@ -25,5 +26,11 @@ int emulate(const struct notification *q, int fd, bool one_user);
 
 /* True if the permissions of @path let the command read it, which has no capabilities */
 bool emulate_may_read(const char *path);
+
+/* Do without our capabilities for a while: the command has none, and what its
+ * permissions refuse must not be done for it. 0, or a negative errno.
+ */
+int caps_drop(struct sys_caps *before);
+void caps_restore(const struct sys_caps *before);
 
 #endif /* OBSERVE_EMULATE_H */

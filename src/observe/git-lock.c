@@ -19,6 +19,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "observe/emulate.h"
 #include "observe/notification.h"
 
 /**
@@ -177,6 +178,7 @@ static int keep_content(struct git_lock *lock, struct git_change *c, int fd)
 	c->at = lock->bytes;
 	if (lock->old < 0 || left > GIT_LOCK_BYTES_MAX - lock->bytes)
 		return -ENOSPC;
+	(void)lseek(lock->old, c->at, SEEK_SET);	/* One that shrank left a part */
 	while (left > 0) {
 		const ssize_t n = sendfile(lock->old, fd, NULL, (size_t)left);
 
@@ -217,16 +219,23 @@ static int record(struct git_lock *lock, const struct notification *q,
 {
 	const size_t len = strlen(path) + 1;
 	struct git_change c = { 0 };
+	struct sys_caps caps;
 	int r;
 
+	if (q->in_root || strstr(path, "/../"))	/* Not where the call looks */
+		return -EPERM;
 	if (q->what != CALL_UNLINK && q->what != CALL_RMDIR && q->what != CALL_MAKE &&
 	    (q->what != CALL_OPEN || !(q->flags & O_CREAT)))
 		return -EPERM;
 	if (lock->changes.len == GIT_LOCK_CHANGES_MAX ||
 	    len > GIT_LOCK_NAMES_MAX - lock->names)
 		return -ENOSPC;
+	r = caps_drop(&caps);
+	if (r < 0)
+		return r;
 	c.path = mem_strdup(path);
 	r = keep(lock, q, &c);
+	caps_restore(&caps);
 	if (r < 0) {
 		free(c.path);
 		return r == -EEXIST ? 0 : r;
@@ -285,12 +294,16 @@ static int put_back(const struct git_lock *lock, const struct git_change *c)
 /* Its handler of SIGTERM removes the lock */
 static int undo(struct git_lock *lock, pid_t pid)
 {
+	struct sys_caps caps;
 	int r = kill(pid, SIGTERM) == 0 ? 1 : -EIO;
+	const bool able = caps_drop(&caps) == 0;
 
 	for (size_t i = lock->changes.len; i-- > 0;) {
-		if (put_back(lock, &lock->changes.v[i]) < 0)
+		if (!able || put_back(lock, &lock->changes.v[i]) < 0)
 			r = -EIO;
 	}
+	if (able)
+		caps_restore(&caps);
 	forget(lock);
 	return r;
 }

@@ -308,6 +308,35 @@ static void replace(struct observer *o, const struct notification *q,
 		*ret = (struct decision){ .answer = DECISION_DONE };
 }
 
+/* A git that cannot change a file of its work tree would go on with the others */
+static void note_git(struct observer *o, const struct notification *q,
+		     struct decision *g)
+{
+	struct git_locks *locks = &o->fast->git;
+	const pid_t pid = (pid_t)q->notif->pid;
+	const char *why = g->verdict.reason ? g->verdict.reason : "protected";
+	int r;
+
+	if (!g->error && !g->answer) {
+		r = git_lock_note(locks, q, pid, q->from && q->from->parent >= 0 ?
+				  q->from->path : o->names[0].full);
+		g->error = r ? EROFS : 0;
+		if (r != -EIO)
+			return;
+		*g = (struct decision) {
+			.error = EROFS, .report = true, .kind = VIOLATION_FS_WRITE,
+			.path = &o->paths[0],
+			.verdict = { .reason = "git was ended, but its changes "
+					       "could not all be undone" },
+		};
+	} else if (g->error && g->report && g->path &&
+		   git_lock_refused(locks, pid, g->path->path)) {
+		snprintf(o->reason, sizeof(o->reason), "%s; git was ended, "
+			 "and the work tree is as before", why);
+		g->verdict.reason = o->reason;
+	}
+}
+
 /* Resolve the paths of @q and decide. 0 and *@ret, or a negative errno. */
 static int decide_resolved(struct observer *o, struct notification *q,
 			struct decision *ret)
@@ -337,8 +366,11 @@ static int decide_resolved(struct observer *o, struct notification *q,
 	/* Without a verdict of the policy nothing is emulated: the kernel finds
 	 * why it fails
 	 */
-	if (!ret->error && ret->path && (changes_here(o, q) || needs_emulation(o, q)))
-		emulate_call(o, q, ret);
+	if (!ret->error && ret->path && (changes_here(o, q) || needs_emulation(o, q))) {
+		note_git(o, q, ret);	/* While what is there can be kept */
+		if (!ret->error)
+			emulate_call(o, q, ret);
+	}
 	if (!ret->error && !ret->answer && changes_here(o, q))
 		return -EPERM;
 	return 0;
@@ -462,36 +494,6 @@ static bool may_join(const struct observer *o, pid_t caller, pid_t group)
 			return true;
 	}
 	return false;
-}
-
-/* A git that cannot change a file of its work tree would go on with the others */
-static void note_git(struct observer *o, const struct notification *q,
-		     struct decision *g)
-{
-	struct git_locks *locks = &o->fast->git;
-	const pid_t pid = (pid_t)q->notif->pid;
-	const char *why = g->verdict.reason ? g->verdict.reason : "protected";
-	int r;
-
-	if (!g->error) {
-		r = git_lock_note(locks, q, pid, o->names[0].full);
-		if (g->answer)	/* Already made */
-			return;
-		g->error = r ? EROFS : 0;
-		if (r != -EIO)
-			return;
-		*g = (struct decision) {
-			.error = EROFS, .report = true, .kind = VIOLATION_FS_WRITE,
-			.path = &o->paths[0],
-			.verdict = { .reason = "git was ended, but its changes "
-					       "could not all be undone" },
-		};
-	} else if (g->error && g->report && g->path &&
-		   git_lock_refused(locks, pid, g->path->path)) {
-		snprintf(o->reason, sizeof(o->reason), "%s; git was ended, "
-			 "and the work tree is as before", why);
-		g->verdict.reason = o->reason;
-	}
 }
 
 /* Decide about a call of the table: 0 and *@ret, or a negative errno */

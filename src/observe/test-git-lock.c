@@ -94,6 +94,43 @@ TEST(no_link_leads_the_supervisor)
 	CHECK_STR(test_read(test_path("secret/new")), "secret");
 }
 
+/* The path of a call that looks elsewhere: through a link that is gone by now, or with ".."
+ * ending at its directory
+ */
+TEST(no_path_leads_up)
+{
+	const struct notification in_root = {
+		.what = CALL_OPEN, .flags = O_CREAT | O_EXCL, .in_root = true,
+	};
+
+	for (int i = 0; i < 2; i++) {
+		begin();
+		test_write(test_path("d/old"), "old");
+		CHECK(git_lock_refused(&locks, lock.pid, test_path(".npmrc")));
+		CHECK_INT(i ? git_lock_note(&locks, &in_root, lock.pid, test_path("new"))
+			    : changes(CALL_OPEN, test_path("d/../new")), -EROFS);
+		test_write(test_path("new"), "new");
+		CHECK_INT(end(), 1);
+		CHECK_STR(test_read(test_path("new")), "new");
+		CHECK_INT(unlink(test_path("new")), 0);
+	}
+}
+
+/* A file that shrank while it was read leaves nothing in the next one's place */
+TEST(a_part_of_a_file_is_not_anothers)
+{
+	begin();
+	test_write(test_path("one"), "one");
+	test_write(test_path("two"), "two");
+	CHECK_INT(changes(CALL_UNLINK, test_path("one")), 0);
+	CHECK_INT(write(lock.old, "part", 4), 4);
+	CHECK_INT(changes(CALL_UNLINK, test_path("two")), 0);
+	CHECK(git_lock_refused(&locks, lock.pid, test_path(".npmrc")));
+	CHECK_INT(unlink(test_path("two")), 0);
+	CHECK_INT(end(), 1);
+	CHECK_STR(test_read(test_path("two")), "two");
+}
+
 /* @refused: before the limit is reached, or after */
 static void pass_limit(bool refused, enum call_what what, size_t n)
 {

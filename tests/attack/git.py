@@ -2,6 +2,7 @@
 """tests/attack/git.py - what git would run later, left behind by a command"""
 
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -213,6 +214,46 @@ def harmless_settings_of_the_users_repository_can_be_changed(t):
     t.shell("git config user.email d@example.org", cwd=top,
             options=("--ephemeral",))
     equal(t.read(top + "/.git/config"), before)
+
+
+# Under the name of git: takes the lock, changes its own directory; another process,
+# which is not recorded, puts another directory in its place before it is undone
+SWAP = """
+import os, signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.close(os.open(".git/index.lock", os.O_CREAT | os.O_EXCL))
+os.mkdir("own")
+os.system("cp swap.py own/old; touch theirs/old || echo refused; rm -f theirs/new")
+os.unlink("own/old")
+os.close(os.open("own/new", os.O_CREAT | os.O_EXCL))
+os.system("mv own away; mv theirs own")
+try:
+    open(".npmrc", "w")
+except OSError:
+    print("refused .npmrc", flush=True)
+try:
+    os.unlink(".git/index.lock")
+except OSError:
+    pass
+os.system("mv own theirs")
+"""
+
+
+@as_root
+def an_undone_git_changes_what_its_permissions_allow(t):
+    """Those of root inside, who has no capabilities, not those of the supervisor"""
+    need("git")
+    git(t, "init", "-q").ok()
+    shutil.copy(os.path.realpath(sys.executable), t.dir + "/git")
+    t.write(".git/index")
+    t.write("swap.py", SWAP)
+    t.write("theirs/new", "theirs")
+    os.chown(t.dir + "/theirs", 12345, 12345)
+    os.chown(t.dir + "/theirs/new", 12345, 12345)
+    r = t.inside("./git", "-u", "swap.py", env={"PYTHONHOME": sys.base_prefix}).ok()
+    equal(r.out, "refused\nrefused .npmrc\n")
+    contains(r.err, "git was ended")
+    equal((os.listdir(t.dir + "/theirs"), t.read("theirs/new")), (["new"], "theirs"))
 
 
 main()

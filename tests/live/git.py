@@ -111,15 +111,16 @@ def a_branch_that_changes_protected_files_is_refused_as_a_whole(t):
                     ("reset", "--hard"), ("checkout", "editor", "--", "."),
                     ("rm", "-rf", "a", "mid", "run")):
         last = () if command[-1] in (".", "run") else ("editor",)
-        r = t.inside("git", *command, *last, cwd=top, env=WHO)
-        check(r.code != 0, command, repr(r))
-        contains(r.err, "git was ended, and the work tree is as before")
-        for name in ("/mid/.npmrc", "/mid/.vscode/settings.json"):
-            contains(r.err, name + " (")
-        equal(tree(top), before, command)
-        equal(git(t, "status", "--porcelain", cwd=top).out, status, command)
-        equal(git(t, "rev-parse", "HEAD", cwd=top).out, head, command)
-        check(not os.path.exists(top + "/.git/index.lock"), command)
+        for options in ((), ("--tier", "landlock")):
+            r = t.inside("git", *command, *last, cwd=top, env=WHO, options=options)
+            check(r.code != 0, command, repr(r))
+            contains(r.err, "git was ended, and the work tree is as before")
+            for name in ("/mid/.npmrc", "/mid/.vscode/settings.json"):
+                contains(r.err, name + " (")
+            equal(tree(top), before, command, options)
+            equal(git(t, "status", "--porcelain", cwd=top).out, status, command)
+            equal(git(t, "rev-parse", "HEAD", cwd=top).out, head, command)
+            check(not os.path.exists(top + "/.git/index.lock"), command)
     git(t, "checkout", "--", "run", cwd=top)
     before = tree(top)
     for command in (("merge", "editor"), ("cherry-pick", "editor"), ("stash", "apply"),
