@@ -8,7 +8,7 @@
 
 #include "test.h"
 
-TEST(outer_words_come_first_and_the_code_stays)
+TEST(outer_context_comes_first_and_the_code_stays)
 {
 	struct err err = { 0 };
 
@@ -19,13 +19,13 @@ TEST(outer_words_come_first_and_the_code_stays)
 }
 
 /* The number is the same with and without a place for the message */
-TEST(without_room_for_words_the_code_stays)
+TEST(without_space_for_a_message_the_code_stays)
 {
 	CHECK_INT(fail(NULL, -EPERM, "nobody reads this"), -EPERM);
 	CHECK_INT(fail_in(NULL, -ENOMEM, "nor this"), -ENOMEM);
 }
 
-TEST(errno_is_told_and_survives)
+TEST(errno_is_in_the_message_and_survives)
 {
 	struct err err = { 0 };
 

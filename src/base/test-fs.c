@@ -17,7 +17,7 @@
 #include "test.h"
 
 /* The message for a shortage of descriptors must not blame the file */
-TEST(a_file_that_cannot_be_read_says_why_with_and_without_words)
+TEST(an_unreadable_file_gives_an_error_and_a_message)
 {
 	auto_buf struct buf b = { 0 };
 	struct err err = { 0 };

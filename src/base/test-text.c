@@ -82,7 +82,7 @@ static void check_quoted(const char *s, const char *want)
 	CHECK_STR(buf_str(&b), want);
 }
 
-TEST(shell_words_survive)
+TEST(shell_arguments_survive_quoting)
 {
 	check_quoted("a/b-c", "a/b-c");
 	check_quoted("", "''");

@@ -180,7 +180,7 @@ TEST(namespaces_add_up)
 		    "namespaces user net cgroup\ncommand x\n");
 }
 
-TEST(what_cannot_be_is_said)
+TEST(wrong_options_have_bubblewraps_message)
 {
 	check_wrong("--bind a", "--bind takes two arguments");
 	check_wrong("--dir", "--dir takes an argument");
@@ -263,7 +263,7 @@ TEST(options_come_from_descriptors_too)
 	check_wrong(line, "--args not supported in arguments file");
 }
 
-TEST(every_option_has_a_line_of_help_and_its_words)
+TEST(every_option_has_a_line_of_help_and_arguments)
 {
 	for (const struct bwrap_row *row = bwrap_table(); row->name; row++) {
 		CHECK(bwrap_count(row) <= 3);

@@ -29,7 +29,7 @@ TEST(names_addresses_and_networks)
 	firewall_done(&f);
 }
 
-TEST(bad_words_change_nothing)
+TEST(bad_arguments_change_nothing)
 {
 	static const struct {
 		const char *text, *words;

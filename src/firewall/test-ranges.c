@@ -30,7 +30,7 @@ TEST(github_lists_that_a_client_needs)
 	range_list_done(&list);
 }
 
-TEST(every_list_of_somebody_elses_document)
+TEST(every_list_of_an_unknown_document)
 {
 	struct range_list list = { 0 };
 	struct err err;

@@ -58,7 +58,7 @@ static int ask(struct ask_wait *w, const char *name, uint16_t port, int *ret)
 	return ask_start(asks, &h, w);
 }
 
-TEST(one_question_for_all_who_wait_for_the_same)
+TEST(waiters_for_one_host_share_a_question)
 {
 	struct ask_wait w[3];
 

@@ -28,7 +28,7 @@ static void add(struct dial *d, const char *text)
 	dial_add(d, &h);
 }
 
-TEST(both_families_have_room)
+TEST(both_families_are_tried)
 {
 	struct dial d = { 0 };
 

@@ -82,7 +82,7 @@ TEST(the_interfaces_own_addresses_are_those_that_no_name_gets)
 	CHECK_STR(h.name, SELF_V6);
 }
 
-TEST(addresses_that_nobody_was_given_have_no_name)
+TEST(unassigned_addresses_have_no_name)
 {
 	static const char *const none[] = {
 		"198.18.1.1", "198.18.0.0", SELF_V4, "198.18.0.255",

@@ -64,7 +64,7 @@ TEST(every_answer_is_a_whole_response_that_closes)
 }
 
 /* P100, P176 */
-TEST(words_can_not_leave_their_line_nor_reach_a_terminal)
+TEST(a_message_cannot_leave_its_line_or_reach_a_terminal)
 {
 	auto_buf struct buf b = { 0 }, big = { 0 };
 	size_t lines = 0;

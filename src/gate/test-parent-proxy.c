@@ -51,7 +51,7 @@ TEST(urls_are_taken_apart)
 	parent_proxies_done(&parents);
 }
 
-TEST(nobody_before_the_at_sign_is_a_user_without_a_name)
+TEST(an_empty_user_is_sent_as_empty_credentials)
 {
 	auto_policy struct policy *p = with("http://@proxy.test:8080", NULL,
 					    NULL);

@@ -98,7 +98,7 @@ TEST(one_name_after_the_other_needs_one_process_at_a_time)
 	end(pid, sock);
 }
 
-TEST(who_takes_long_keeps_nobody_waiting_up_to_the_limit)
+TEST(slow_lookups_do_not_delay_others_up_to_the_limit)
 {
 	int sock;
 	const pid_t pid = start(&sock);
@@ -158,7 +158,7 @@ static void begin(struct source *source, struct resolve_wait *wait)
 	CHECK_INT(loop_run(source->loop), 0);
 }
 
-TEST(helpers_are_asked_for_until_there_is_room_to_ask)
+TEST(a_request_for_helpers_is_repeated_after_eagain)
 {
 	static const int says[] = { -EAGAIN, -EAGAIN, 0 };
 	struct source source = { .says = says };
@@ -175,7 +175,7 @@ TEST(helpers_are_asked_for_until_there_is_room_to_ask)
 	CHECK_STR(in.name, "a.test");
 }
 
-TEST(who_asked_helpers_that_ended_has_asked_the_next_ones)
+TEST(a_lookup_is_repeated_with_new_helpers)
 {
 	static const int says[] = { -EAGAIN, 0, 0 };
 	struct source source = { .says = says };
@@ -204,7 +204,7 @@ TEST(who_asked_helpers_that_ended_has_asked_the_next_ones)
 	CHECK_INT(got, 1);
 }
 
-TEST(who_waits_for_helpers_that_cannot_be_had_learns_it)
+TEST(a_lookup_without_helpers_fails)
 {
 	static const int says[] = { -EAGAIN, -EPIPE };
 	struct source source = { .says = says };

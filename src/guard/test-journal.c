@@ -124,7 +124,7 @@ TEST(the_living_do_not_hide_the_dead)
 }
 
 /* Others that start clean up all the time, and must not take it for dead */
-TEST(who_starts_beside_others_keeps_his_journal)
+TEST(a_replay_leaves_the_journals_of_starting_runs)
 {
 	const char *state = test_path("state");
 	const pid_t pid = fork();

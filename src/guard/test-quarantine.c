@@ -100,7 +100,7 @@ TEST(ids_are_no_paths)
 }
 
 /* A copy takes long: while the command runs, a directory only loses its name */
-TEST(a_directory_is_put_aside_and_collected)
+TEST(a_directory_is_renamed_and_collected)
 {
 	char id[QUARANTINE_ID_SIZE];
 	auto_free char *aside = NULL, *item = NULL;
@@ -224,7 +224,7 @@ static void keep(void *arg, const struct violation *v)
 	buf_addf(b, "%s: %s\n", v->target + strlen(test_dir()), v->reason);
 }
 
-TEST(a_repository_is_disarmed_and_told)
+TEST(a_repository_is_disarmed_and_reported)
 {
 	auto_buf struct buf said = { 0 };
 	const struct violation_sink sink = { keep, &said };

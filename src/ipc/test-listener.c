@@ -41,7 +41,7 @@ TEST(the_largest_set_arrives_whole)
 	CHECK_INT(in.len, 0);
 }
 
-TEST(only_captured_ports_that_anybody_may_have_are_given_up)
+TEST(only_captured_unprivileged_ports_are_released)
 {
 	static const struct listener rows[] = {
 		{ LISTENER_CAPTURE, 8080 }, { LISTENER_HTTP, 3128 },

@@ -57,7 +57,7 @@ static int say(struct wire *wire, const char *text)
 	return wire_send(wire, WIRE_SAY, (const char *const[]){ text });
 }
 
-TEST(words_arrive_as_they_were_sent)
+TEST(arguments_arrive_as_they_were_sent)
 {
 	set_up();
 	CHECK_INT(wire_send(&a, WIRE_FAILED,
@@ -164,7 +164,7 @@ TEST(what_makes_no_sense_ends_it)
 	is_refused(&endless, sizeof(endless));
 }
 
-TEST(the_end_is_told_once_and_nothing_can_be_sent)
+TEST(the_end_is_reported_once_and_nothing_can_be_sent)
 {
 	set_up();
 	CHECK_INT(say(&a, "last"), 0);

@@ -40,7 +40,7 @@ TEST(it_is_remembered_for_a_moment)
 	CHECK_STR(after_move("/usr", 1000 + CWD_LIFE_MS), "/usr");
 }
 
-TEST(who_is_about_to_go_is_looked_for)
+TEST(a_pending_chdir_disables_the_cache)
 {
 	set_up();
 	CHECK_STR(after_move("/", 1000), "/");
@@ -65,7 +65,7 @@ TEST(others_may_take_us_along)
 	CHECK_STR(after_move("/usr", 1005), "/etc");
 }
 
-TEST(of_several_it_is_not_known_who_has_arrived)
+TEST(of_several_chdir_calls_none_is_known_to_have_returned)
 {
 	set_up();
 	cwd_note_chdir(&cwds, OTHER, 1000);

@@ -403,7 +403,7 @@ static void on_make(void *arg)
 		*seen = !lstat(test_path("work/sub/f0"), &st);
 }
 
-TEST(before_the_first_name_is_made_somebody_hears_of_it)
+TEST(the_callback_comes_before_the_first_name_is_made)
 {
 	int seen = -1;
 	static struct watched w = { .config.on_make = on_make };

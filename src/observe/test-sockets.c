@@ -54,7 +54,7 @@ static struct decision ask(struct addresses *a, int nr, int fd,
 	return answer;
 }
 
-TEST(nothing_is_done_for_who_does_not_wait_any_more)
+TEST(no_call_is_made_for_a_tracee_that_has_left)
 {
 	struct addresses a = { 0 };
 	auto_close int server = socket(AF_UNIX, SOCK_STREAM, 0);

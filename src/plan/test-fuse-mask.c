@@ -86,7 +86,7 @@ static long find(const struct fuse_mask_tree *tree, uint64_t node, const char *n
 	return (long)entry.nodeid;
 }
 
-TEST(a_file_does_not_open_and_says_who_tried)
+TEST(a_masked_file_does_not_open_and_reports_the_process)
 {
 	struct fuse_mask_tree tree;
 	long file;

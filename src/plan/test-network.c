@@ -66,7 +66,7 @@ TEST(a_port_that_is_none_and_too_many_are_refused)
 	CHECK_INT(network_plan(q, &n, &err), -E2BIG);
 }
 
-TEST(the_gates_own_ports_are_nobody_elses)
+TEST(the_gates_ports_cannot_be_listed)
 {
 	static const char *const own[] = { "53", "1080", "3128" };
 	static const enum string_list lists[] = { LIST_HOST_PORTS, LIST_PUBLISH };
@@ -99,7 +99,7 @@ static char *variables(const char *const *hosts)
 	return buf_take(&out);
 }
 
-TEST(git_is_told_how_to_call_ssh_where_the_words_are_safe)
+TEST(git_gets_an_ssh_command_if_its_path_needs_no_quotes)
 {
 	static const char *const bad[] = {
 		"cloche", "", "/a b/cloche", "/a'/cloche", "/%h/cloche",
@@ -113,7 +113,7 @@ TEST(git_is_told_how_to_call_ssh_where_the_words_are_safe)
 		CHECK(!network_ssh(bad[i], &out));
 }
 
-TEST(programs_are_told_of_the_proxies)
+TEST(variables_name_the_proxies)
 {
 	const char *const none[] = { NULL };
 	const char *const private[] = { "10.1.2.3:80", "nas.local", "localhost",
@@ -141,7 +141,7 @@ static bool may_go_without(struct policy *p, bool any_port)
 	return strstr(strstr(buf_str(&out), "no_proxy="), ",*\n");
 }
 
-TEST(who_can_not_use_a_proxy_goes_without_if_it_gets_there)
+TEST(clients_without_proxy_support_connect_directly_if_captured)
 {
 	const char *const name[] = { "good.test", "10.1.2.3", NULL };
 	const struct origin origin = origin_make(NULL, NULL, NULL);
@@ -153,7 +153,7 @@ TEST(who_can_not_use_a_proxy_goes_without_if_it_gets_there)
 	CHECK(!may_go_without(p, true));
 }
 
-TEST(who_can_not_use_a_proxy_is_told_of_it_in_profile_srt)
+TEST(profile_srt_names_the_proxy_to_all_clients)
 {
 	const char *const none[] = { NULL };
 	auto_policy struct policy *p = with_hosts(none);

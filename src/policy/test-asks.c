@@ -253,7 +253,7 @@ TEST(the_digest_is_of_what_is_asked_for)
 	CHECK_INT(strlen(digests[0]), strlen("sha256:") + 64);
 }
 
-TEST(asks_are_counted_in_words)
+TEST(the_summary_counts_asks_by_kind)
 {
 	auto_report struct settings_report report = { 0 };
 	auto_buf struct buf out = { 0 };

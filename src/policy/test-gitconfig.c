@@ -197,7 +197,7 @@ static void list(void *arg, const char *key, const char *value)
 	buf_addf(arg, "%s=<%s>\n", key, value);
 }
 
-TEST(each_setting_is_told_as_git_reads_it)
+TEST(each_setting_is_read_as_git_reads_it)
 {
 	static const char text[] = "\xef\xbb\xbf# a comment\n"
 		"[Core]\n\tHooksPath = \"a\\tb\" c \\\nd ; why\n\tbare\n"

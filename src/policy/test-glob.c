@@ -174,7 +174,7 @@ TEST(walks_are_pruned_where_nothing_can_match)
 	CHECK(may("/**/x", "/"));
 }
 
-TEST(limits_are_refused_with_words)
+TEST(patterns_beyond_the_limits_are_refused_with_a_message)
 {
 	auto_free char *longest = mem_zalloc(GLOB_PATTERN_MAX + 2);
 	auto_free char *set = mem_zalloc(400);

@@ -122,7 +122,7 @@ TEST(unknown_hosts_are_asked_about_unless_the_policy_is_strict)
 	CHECK_INT(decide(q, "a.test", 443, true).decision, HOST_ALLOWED);
 }
 
-TEST(under_managed_domains_only_nobody_else_allows_and_nobody_is_asked)
+TEST(under_managed_domains_only_other_scopes_neither_allow_nor_ask)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 

@@ -129,7 +129,7 @@ static void check_refused(const char *text, bool deny)
 		CHECK_CONTAINS(err.msg, "'");
 }
 
-TEST(what_is_no_pattern_is_refused_with_words)
+TEST(bad_patterns_are_refused_with_a_message)
 {
 	static const char *const bad[] = {
 		"", ".", "*.", "**", "*.*", "*.*.test", "a*b.test", "a.*.test",
@@ -152,7 +152,7 @@ TEST(what_is_no_pattern_is_refused_with_words)
 	}
 }
 
-TEST(names_that_strangers_register_in_are_refused_in_allow)
+TEST(public_suffixes_are_refused_in_allow)
 {
 	static const char *const registries[] = {
 		"*.co.uk", "*.COM.au", "*.org.br", "*.ac.jp", "*.co.uk.",
@@ -184,7 +184,7 @@ static void check_words(const char *text, const char *words)
 	CHECK_CONTAINS(err.msg, words);
 }
 
-TEST(words_say_what_to_do)
+TEST(messages_about_patterns_say_what_to_write)
 {
 	check_words("https://a.test", "without scheme or path");
 	check_words("a.test/8", "without scheme or path");

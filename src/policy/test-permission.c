@@ -179,7 +179,7 @@ TEST(what_a_deny_rule_can_see_is_not_asked_about)
 }
 
 /* Lines in lines, each half as long, or wrappers in wrappers */
-TEST(commands_inside_commands_are_judged_at_once)
+TEST(nested_commands_are_matched_fast)
 {
 	static const char *const pieces[] = {
 		"eval ", "find -exec ", "bash -c ", "env ", "xargs -z ",

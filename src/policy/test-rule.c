@@ -55,7 +55,7 @@ TEST(each_form_is_recognised)
 		   "Explore");
 }
 
-TEST(what_is_no_rule_is_refused_with_a_column_and_words)
+TEST(bad_rules_are_refused_with_a_column_and_a_message)
 {
 	static const struct {
 		const char *text;

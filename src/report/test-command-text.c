@@ -50,7 +50,7 @@ TEST(a_script_with_a_secret_is_cut_as_a_whole)
 	check_text(ARGS("sh", "-c", "TOKEN='abc' make"), "sh -c '***'");
 }
 
-TEST(other_words_stay)
+TEST(other_arguments_stay)
 {
 	check_text(ARGS("make", "-j4", "CFLAGS=-O2"), "make -j4 CFLAGS=-O2");
 	check_text(ARGS("sort", "--key=2", "a b"), "sort --key=2 'a b'");

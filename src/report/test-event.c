@@ -219,7 +219,7 @@ TEST(a_cursor_reads_each_line_once)
 }
 
 /* A writer that opened the file before another process rotated it */
-TEST(a_line_in_a_file_that_was_put_aside_is_read)
+TEST(a_line_in_a_rotated_file_is_read)
 {
 	struct violation_store *store = open_events(1 << 20);
 	struct store_cursor cursor = { 0 };

@@ -80,7 +80,7 @@ TEST(what_allows_it_is_a_line_of_its_own)
 	ring_done(&ring);
 }
 
-TEST(nothing_refused_nothing_said)
+TEST(without_a_refusal_there_is_no_footer)
 {
 	struct ring ring = { 0 };
 	auto_buf struct buf b = { 0 };
@@ -159,7 +159,7 @@ TEST(a_terminal_gets_twelve_lines_at_most)
 	ring_done(&ring);
 }
 
-TEST(what_made_room_is_counted)
+TEST(evicted_records_are_counted)
 {
 	auto_buf struct buf text = { 0 }, tags = { 0 };
 	struct ring ring = { 0 };
@@ -178,7 +178,7 @@ TEST(what_made_room_is_counted)
 	ring_done(&ring);
 }
 
-TEST(what_made_room_is_counted_where_few_lines_are_left)
+TEST(evicted_records_are_counted_in_a_short_footer)
 {
 	for (int names = 1; names <= 8; names++) {
 		auto_buf struct buf text = { 0 };
@@ -247,7 +247,7 @@ TEST(one_thing_that_two_programs_tried_is_one_line)
 	ring_done(&ring);
 }
 
-TEST(a_question_that_found_nothing_is_told_after_a_failure)
+TEST(a_lookup_of_a_hidden_path_is_reported_after_a_failure)
 {
 	char cache[] = "/usr/lib/x/__pycache__/y.pyc.5";
 	char target[] = "/h/.npmrc", asked[] = "newfstatat", opened[] = "openat";
@@ -280,7 +280,7 @@ TEST(a_question_that_found_nothing_is_told_after_a_failure)
 	ring_done(&other);
 }
 
-TEST(what_was_not_missed_is_told_after_a_failure_only)
+TEST(incidental_refusals_are_reported_after_a_failure_only)
 {
 	static const struct {
 		enum violation_kind kind;

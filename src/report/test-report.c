@@ -107,7 +107,7 @@ TEST(a_refused_host_gets_its_suggestion)
 	report_free(report);
 }
 
-TEST(repeats_are_told_once_at_the_end)
+TEST(repeats_are_reported_once_at_the_end)
 {
 	static struct violation v[LINES_MAX];
 	char path[4096];
@@ -149,7 +149,7 @@ TEST(the_rate_holds_back_and_the_closing_record_says_so)
 	report_free(report);
 }
 
-TEST(ignored_records_are_seen_by_nobody)
+TEST(ignored_records_reach_no_sink)
 {
 	char path[4096], any[] = "*", text[] = "/etc/7";
 	struct list_rule rule = { .detail = any, .text = text };
@@ -192,7 +192,7 @@ static void refuse_at_length(struct report *report, char c)
 	violation_report(report_sink(report), &v);
 }
 
-TEST(nor_does_a_line_for_which_there_is_too_little_room)
+TEST(a_line_that_does_not_fit_into_the_pipe_does_not_block)
 {
 	static char text[64 << 10];
 	static struct violation v[LINES_MAX];

@@ -182,7 +182,7 @@ TEST(records_that_are_too_old_are_dropped)
 	violation_store_free(store);
 }
 
-TEST(a_huge_file_is_read_from_its_end_and_put_aside)
+TEST(a_huge_file_is_read_from_its_end_and_rotated)
 {
 	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
 	unsigned int count = 0;

@@ -184,7 +184,7 @@ TEST(its_directory_is_moved_or_removed_and_made_anew)
 	loop_free(loop);
 }
 
-TEST(a_file_whose_directory_is_made_later)
+TEST(a_file_whose_directory_does_not_exist_yet)
 {
 	int changes = 0;
 	struct settings_watch *live = start("a/b/settings.json", &changes);

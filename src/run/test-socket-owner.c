@@ -41,7 +41,7 @@ static void set_up(void)
 	CHECK(pipe(end) == 0);
 }
 
-TEST(who_holds_it_is_found_and_nobody_else)
+TEST(only_the_owner_of_the_socket_is_found)
 {
 	pid_t other, one;
 	uint64_t inode;
@@ -103,14 +103,14 @@ static pid_t behind(size_t n)
 	return found;
 }
 
-TEST(behind_many_threads_somebody_is_found)
+TEST(an_owner_behind_many_threads_is_found)
 {
 	const pid_t found = behind(SOCKET_OWNER_THREADS_MAX);
 
 	CHECK(found && found == holder);
 }
 
-TEST(behind_too_many_threads_nobody_is_looked_for)
+TEST(an_owner_behind_too_many_threads_is_not_searched_for)
 {
 	CHECK(behind(SOCKET_OWNER_THREADS_MAX + 1) == 0);
 }

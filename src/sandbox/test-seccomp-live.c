@@ -413,7 +413,7 @@ TEST(a_command_may_tighten_but_not_listen)
 	CHECK_INT(try(SYS_mount, 0, 0, 0), EPERM);
 }
 
-TEST(a_listener_in_the_way_is_told_apart)
+TEST(an_existing_listener_has_its_own_error)
 {
 	const struct seccomp_config observe = {
 		.observe = SECCOMP_OBSERVE_ON,

@@ -157,7 +157,7 @@ TEST(every_changed_byte_is_noticed)
 	close_store(v);
 }
 
-TEST(truncated_and_garbage_are_said_to_be_so)
+TEST(truncated_and_damaged_files_are_reported)
 {
 	struct store *v = begin();
 	size_t n;
@@ -190,7 +190,7 @@ TEST(a_file_of_another_service_does_not_open)
 	close_store(v);
 }
 
-TEST(the_wrong_key_is_said_to_be_wrong_and_changes_nothing)
+TEST(a_wrong_key_is_reported_and_changes_nothing)
 {
 	struct store *v = begin(), *wrong;
 
@@ -310,7 +310,7 @@ static int never_asked(bool fresh, struct bytes *ret, struct err *why)
 	return fail(why, -EIO, "somebody was asked");
 }
 
-TEST(nobody_is_asked_for_a_passphrase_where_it_takes_a_key)
+TEST(a_key_is_used_without_a_passphrase_prompt)
 {
 	struct store *v = begin();
 	struct store *asks = open_with("cloche", (struct key_source){
@@ -324,7 +324,7 @@ TEST(nobody_is_asked_for_a_passphrase_where_it_takes_a_key)
 }
 
 /* Two machines, one file: this one only reads */
-TEST(an_older_file_is_noticed_by_who_only_reads)
+TEST(a_reader_notices_an_older_file)
 {
 	struct store *v = begin();
 	struct private_dir *elsewhere = private_dir_new(test_path("elsewhere"));

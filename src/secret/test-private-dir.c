@@ -149,7 +149,7 @@ TEST(what_is_no_file_is_refused)
 	private_dir_free(dir);
 }
 
-TEST(what_somebody_else_owns_is_refused)
+TEST(a_file_of_another_owner_is_refused)
 {
 	struct private_dir *dir = fresh();
 	struct private_dir *again;

@@ -95,7 +95,7 @@ TEST(random_patterns_match_as_the_naive_matcher_says)
 	CHECK(hits > 1000);
 }
 
-TEST(an_empty_or_endless_pattern_is_refused_with_words)
+TEST(an_empty_or_endless_pattern_is_refused_with_a_message)
 {
 	auto_free char *text = mem_zalloc(COMMAND_PATTERN_MAX + 2);
 	struct command_pattern p = { .plain = 42 };
@@ -213,7 +213,7 @@ TEST(deny_sees_a_program_by_its_path)
 	CHECK(!covers(false, "rm *", "/bin/rm x"));
 }
 
-TEST(deny_looks_behind_options_that_nobody_knows)
+TEST(deny_looks_behind_unknown_options)
 {
 	CHECK(covers(true, "rm *", "xargs -n 1 rm -f"));
 	CHECK(covers(true, "rm *", "nice xargs -0 -I x /bin/rm x"));
@@ -243,7 +243,7 @@ TEST(so_many_wrappers_hide_something)
 	CHECK(covers(true, "rm *", b.p));
 }
 
-TEST(a_wildcard_does_not_stand_for_a_name_that_nobody_knows)
+TEST(a_wildcard_does_not_match_an_expanded_program_name)
 {
 	CHECK(!covers(false, "* --version", "$x --version"));
 	CHECK(!covers(false, "*", "{rm,-rf,x}"));
@@ -277,7 +277,7 @@ TEST(a_number_of_nice_is_an_option_and_not_a_program)
 	CHECK(!covers(true, "docker *", "nice m4 docker ps"));
 }
 
-TEST(what_xargs_adds_needs_room_in_the_rule)
+TEST(arguments_from_xargs_need_a_wildcard_in_the_rule)
 {
 	CHECK(covers(false, "npm test", "npm test"));
 	CHECK(!covers(false, "npm test", "xargs npm test"));
@@ -409,7 +409,7 @@ TEST(git_elsewhere_stays_inside)
 	check_why("docker x | xargs docker", "excluded");
 }
 
-TEST(a_long_line_is_judged_at_once)
+TEST(a_long_line_is_matched_fast)
 {
 	struct buf b = { 0 };
 	clock_t began;
@@ -427,7 +427,7 @@ TEST(a_long_line_is_judged_at_once)
 	buf_done(&b);
 }
 
-TEST(a_long_line_behind_unknown_options_is_judged_at_once)
+TEST(a_long_line_behind_unknown_options_is_matched_fast)
 {
 	static const char *const rules[] = { "rm *", "*z *", "a b*c", "a *" };
 	struct buf b = { 0 };

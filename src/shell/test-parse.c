@@ -85,7 +85,7 @@ TEST(substitutions_are_looked_into)
 	CHECK_INT(features("a '$(b)'"), 0);
 }
 
-TEST(redirections_are_no_words)
+TEST(redirections_are_not_arguments)
 {
 	CHECK_STR(split("a >f b 2>&1 <g"), "a b");
 	CHECK_STR(split("a b>c"), "a b");

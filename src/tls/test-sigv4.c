@@ -117,7 +117,7 @@ TEST(paths_and_queries_are_read_as_aws_reads_them)
 	}
 }
 
-TEST(forms_are_told_apart)
+TEST(forms_are_distinguished)
 {
 	CHECK_INT(find(GET("/", ""))->form, SIGV4_NONE);
 	CHECK_INT(find(GET("/", "Authorization: Bearer x\r\n"))->form,

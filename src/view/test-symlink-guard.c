@@ -136,7 +136,7 @@ static struct policy *allow_write(const char *dir, const char *name,
 	return p;
 }
 
-TEST(a_root_that_is_made_by_who_may_write_it_can_be_a_link)
+TEST(a_missing_root_below_a_writable_directory_can_be_a_link)
 {
 	static const char *const names[] = { "link", "system", "new", "real",
 					     NULL };

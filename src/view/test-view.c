@@ -325,7 +325,7 @@ TEST(a_pattern_looks_behind_links_to_directories)
 	CHECK_INT(view->notes.len, 0);
 }
 
-TEST(what_is_behind_a_link_has_a_limit_that_is_told)
+TEST(the_search_behind_a_link_has_a_limit_and_reports_it)
 {
 	auto_free char *out = in_dir("project/out");
 	auto_free char *far = in_dir("far");

@@ -337,7 +337,7 @@ def no_answers_from_where_the_command_writes(t):
 
 
 @test
-def events_are_nobody_elses(t):
+def events_need_a_descriptor_that_the_command_cannot_write(t):
     os.mkfifo(t.dir + "/fifo")
     fd = os.open(t.dir + "/fifo", os.O_RDWR)
     contains(t.run("run", "--events", str(fd), "--", "true", pass_fds=[fd])

@@ -65,7 +65,7 @@ def a_link_that_stands_there_for_the_moment_of_an_edit_opens_nothing(t):
 
 
 @test
-def who_works_there_is_not_left_behind(t):
+def an_edit_applies_in_a_working_directory_below_a_pin(t):
     """By what holds a directory in place: the next edit counts for him as well"""
     for options in WAYS:
         t.write("a/b/file", "text")
@@ -83,7 +83,7 @@ def who_works_there_is_not_left_behind(t):
 
 
 @test
-def who_asks_without_end_does_not_keep_an_edit_from_counting(t):
+def a_flood_of_calls_does_not_delay_an_edit(t):
     """Hidden names that are read, refused names and new ones that are made"""
     ssh = t.home + "/.ssh"
     t.write(ssh + "/id_rsa", "KEY")

@@ -173,7 +173,7 @@ def links_planted_in_one_run_do_not_help_the_next(t):
 
 
 @test
-def a_file_as_standard_output_cannot_be_opened_again(t):
+def a_file_as_standard_output_cannot_be_reopened(t):
     t.write(t.away + "/log", "old content\n")
     probe = t.probe()
     for run, wanted in ((t.outside, "rewritten"), (t.inside, "old content")):
@@ -380,7 +380,7 @@ def the_switches_of_the_kernel_are_not_a_project(t):
 
 
 @test
-def modes_of_what_the_caller_opened_stay(t):
+def modes_of_the_callers_descriptors_stay(t):
     """They are the mount's business that a descriptor came from"""
     change = ["python3", "-c", "import os, sys; "
               "[os.fchmod(0, int(m, 8)) for m in sys.argv[1:]]"]
@@ -470,7 +470,7 @@ def nothing_is_left_that_runs_as_its_owner(t):
 
 
 @test
-def arguments_are_read_from_who_called(t):
+def arguments_are_read_from_the_calling_thread(t):
     """The observer looks at its own descriptor then, and at its own number, which
     the caller's was once taken for: it wrote the supervisor's memory into a file"""
     script = """

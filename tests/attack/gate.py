@@ -363,7 +363,7 @@ print(socks(b"", b"\\4\\1\\0\\x50\\0\\0\\0\\1x\\0good.test\\0"), socks(name, b"\
 
 
 @test
-def socks_addresses_are_judged_as_addresses(t):
+def socks_addresses_are_decided_as_addresses(t):
     g = Gate(t, ["echo:7000"], allow=["good.test", "93.184.216.34"],
              names={"localhost": "127.0.0.1"})
     out = g.python('''
@@ -421,7 +421,7 @@ for h in ("127.0.0.1", "::1", "198.18.0.1"):
 
 
 @test
-def an_address_of_the_pool_that_nobody_was_given_leads_nowhere(t):
+def an_unassigned_address_of_the_pool_is_refused(t):
     g = Gate(t, ["http:80", "echo:443"], allow=["good.test", "198.18.0.0/15"])
     out = g.python('''
 for port in (80, 443):

@@ -297,7 +297,7 @@ def opened(t, path, events):
 
 
 @test
-def a_file_is_not_changed_by_who_had_it_open_when_it_was_saved(t):
+def a_process_with_a_file_open_cannot_change_the_saved_one(t):
     """The host's rename takes the mount away; until it is back the file opens"""
     path = t.write(t.dir + "/.envrc", "mine")
     events = t.away + "/events"

@@ -186,7 +186,7 @@ def the_program_is_not_replaced_wherever_it_is(t):
 
 
 @test
-def the_link_to_a_package_that_pnpm_keeps_aside_stays(t):
+def the_link_to_a_package_in_pnpms_store_stays(t):
     real = "node_modules/.pnpm/cloche@0.1.0/node_modules/cloche"
     program = install(t, f"{t.dir}/{real}/native", f"{real}/index.js")
     link = t.dir + "/node_modules/cloche"

@@ -64,7 +64,7 @@ def dangerous_calls_do_not_reach_the_kernel(t):
 
 
 @test
-def nobody_has_to_wait_for_a_lease(t):
+def a_command_cannot_take_leases(t):
     t.write("file", "")
     t.write(t.home + "/.bashrc", "")
     lines = ["lease file", f"lease {t.home}/.bashrc"]

@@ -88,7 +88,7 @@ UPWARDS = ("/proc/self/../..", "/proc/1/../..", "/proc/net/../../..",
 
 
 @test
-def by_a_link_whose_own_name_is_the_last_straw(t):
+def by_a_link_whose_name_makes_the_path_too_long(t):
     """Its directory is not too long a path, but with its name it is one"""
     r = stays(t, f"""
 top = os.getcwd()
@@ -664,7 +664,7 @@ def a_pointer_that_was_there_stays_as_it_is(t):
 
 
 @test
-def what_is_kept_aside_does_not_get_there_either(t):
+def staged_changes_do_not_plant_repositories(t):
     """A pointer in a new directory, and a link that was put there unseen"""
     os.makedirs(f"{t.dir}/{DEEP}")
     t.shell(f"cd {DEEP} && mkdir w && cd w && {EVIL} echo 'gitdir: g' > .git; "

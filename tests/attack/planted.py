@@ -287,7 +287,7 @@ print(*(name for name in os.listdir(".") if name.startswith(".vscode")))
 
 
 @test
-def a_planted_directory_stops_nobody_while_it_is_copied(t):
+def a_planted_directory_is_renamed_at_once_and_copied_at_the_end(t):
     """It loses its name at once, and is copied when the command has ended"""
     r = t.inside("/usr/bin/python3", "-c", ASIDE,
                  options=("--observe", "off")).ok()

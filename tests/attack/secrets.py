@@ -173,7 +173,7 @@ def only_credential_fields_of_the_head_get_the_value(t):
 
 
 @test
-def a_request_behind_another_is_judged_by_itself(t):
+def a_request_behind_another_is_decided_by_itself(t):
     origin = Recorder()
     first = "GET /first HTTP/1.1\r\nHost: good.test\r\nX: END\r\n\r\n"
     send(t, [first + f"GET /second HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {{P}}\r\n"

@@ -123,7 +123,7 @@ for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW):
 
 
 @test
-def datagrams_reach_nobody(t):
+def datagrams_are_refused(t):
     want = {b"sendto", b"sndmsg", b"sndmmg", b"cnnect"}
     for place, options in ((t.away, ()), (t.dir, ()), (t.dir, ("--observe", "off")),
                            (t.dir, ("--net", "host")),
@@ -211,7 +211,7 @@ def heard(server, kind):
 
 
 @test
-def a_socket_for_input_reaches_nobody_else(t):
+def a_socket_as_standard_input_reaches_no_other_address(t):
     for family, kind, connected in (
             (socket.AF_INET, socket.SOCK_STREAM, True),
             (socket.AF_INET, socket.SOCK_STREAM, False),

@@ -58,7 +58,7 @@ def options_with_a_wrong_value(t):
 
 
 @test
-def descriptors_that_nobody_opened(t):
+def descriptors_that_are_not_open(t):
     """What cloche has open itself by then is none of the caller's"""
     before = tree(t.dir)
     read, write = os.pipe()
@@ -136,7 +136,7 @@ def a_name_cannot_hold_nul(t):
 
 
 @as_user	# Root may read them: there is nothing to refuse
-def settings_nobody_may_read(t):
+def settings_without_read_permission(t):
     file = t.write(t.away + "/s.json", "{}", 0o000)
     refused(t, t.run("run", "-s", file, *RUN), "s.json")
 

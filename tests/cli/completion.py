@@ -85,7 +85,7 @@ def a_wrong_shell_is_wrong_usage(t):
 
 
 @test
-def bash_completes_verbs_and_their_words(t):
+def bash_completes_verbs_and_their_arguments(t):
     script(t, "bash")
     equal(bash(t, "ru"), ["run"])
     equal(bash(t, "nonsense"), [])

@@ -250,7 +250,7 @@ def a_file_that_is_no_json_is_left_alone(t):
 
 
 @test
-def the_status_is_tried_and_says_who_switches_it_off(t):
+def status_tries_the_hook_and_names_what_disables_it(t):
     def status(agent, code):
         r = t.run("hook", "status", agent).ended(code)
         return r.out

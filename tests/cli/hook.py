@@ -186,7 +186,7 @@ def the_bypass_mode_asks_nothing_and_denies_all_the_same(t):
 
 
 @test
-def a_wrapper_of_ours_is_left_alone_and_judged_by_what_it_holds(t):
+def a_wrapped_command_is_not_wrapped_again_and_its_content_decides(t):
     rules(t, deny=["Bash(curl *)"])
     for inner in ["echo hi", "echo \"it's\"", "a\nb"]:
         wrapped = specific(t, call(t, inner))["updatedInput"]["command"]
@@ -246,7 +246,7 @@ def the_model_may_ask_for_no_sandbox_and_the_user_decides(t):
 
 
 @test
-def a_sandbox_that_is_switched_off_is_used_unless_told_to_obey(t):
+def a_disabled_sandbox_is_used_without_obey_settings(t):
     t.write(t.home + "/" + SETTINGS, json.dumps({"sandbox": {"enabled": False}}))
     contains(specific(t, call(t, "ls"))["updatedInput"]["command"], " run ")
     equal(ask(t, call(t, "ls"), "--allow-unsandboxed"), {})
@@ -378,7 +378,7 @@ def a_worker_that_dies_refuses(t):
 
 
 @test
-def a_hook_that_is_told_to_end_refuses_and_takes_its_worker_along(t):
+def a_terminated_hook_refuses_and_ends_its_worker(t):
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP,
                    signal.SIGSEGV, signal.SIGABRT):
         hook = t.start("hook", "claude", "pre-tool-use")
@@ -390,7 +390,7 @@ def a_hook_that_is_told_to_end_refuses_and_takes_its_worker_along(t):
 
 
 @test
-def an_answer_that_nobody_takes_refuses(t):
+def a_hook_whose_answer_is_not_read_refuses(t):
     read, write = os.pipe()
     os.close(read)
     t.run("hook", "claude", "pre-tool-use", stdin=json.dumps(call(t, "ls")),
@@ -482,7 +482,7 @@ def a_session_starts_in_silence_where_all_is_well(t):
 
 
 @test
-def a_session_that_starts_with_bad_settings_or_two_sandboxes_is_told(t):
+def session_start_reports_bad_settings_and_two_sandboxes(t):
     what = {"cwd": t.dir, "hook_event_name": "SessionStart",
             "source": "startup"}
     t.write(SETTINGS, "{")

@@ -426,7 +426,7 @@ def managed_settings_lock_the_mode(t):
 
 
 @test
-def a_bad_drop_in_is_told_by_every_run(t):
+def every_run_reports_a_bad_drop_in(t):
     need("curl")
     managed(t, "mode", network={"allowedDomains": ["a.test"],
                                 "allowManagedDomainsOnly": True}).ok()

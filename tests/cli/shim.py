@@ -293,7 +293,7 @@ def preflight_says_when_the_real_one_runs_directly(t):
 
 
 @test
-def wrong_words(t):
+def wrong_arguments(t):
     program(t)
     for words in ((), ("nonsense",), ("install",), ("install", "no-such-x"),
                   ("install", "../agent"), ("install", ""), ("install", "cloche"),

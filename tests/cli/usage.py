@@ -67,7 +67,7 @@ def settings_from_a_stream(t):
 
 
 @test
-def a_pipe_that_somebody_left_is_not_waited_for(t):
+def settings_are_not_read_from_a_fifo(t):
     os.mkfifo("pipe")
     contains(t.run("run", "-s", "pipe", "true").ended(125).err, "pipe")
 
@@ -81,7 +81,7 @@ def two_settings_are_not_one(t):
 
 
 @test
-def wrong_numbers_are_told_what_is_right(t):
+def wrong_numbers_get_the_range(t):
     for option, value, right in (("--timeout", "soon", "30s"),
                                  ("--memory", "much", "512M"),
                                  ("--pids", "0", "from 1"),
@@ -119,7 +119,7 @@ def a_home_that_is_not_there_is_not_made(t):
 
 
 @as_user
-def somebody_elses_home_is_told(t):
+def a_home_of_another_user_is_reported(t):
     """As `su` and `sudo -u` leave it"""
     os.mkdir(t.away + "/closed", 0)
     env = {"HOME": t.away + "/closed"}
@@ -130,7 +130,7 @@ def somebody_elses_home_is_told(t):
 
 
 @test
-def who_asks_leaves_nothing_in_the_home(t):
+def read_only_verbs_leave_nothing_in_the_home(t):
     questions = (["violations", "list"], ["violations", "clear"],
                  ["violations", "restore", "0123456789ab"], ["policy", "show"],
                  ["policy", "check"], ["policy", "mode"], ["explain"],
@@ -215,7 +215,7 @@ HOSTILE = b'a"b\\c\n\x1b[31m\xff\xe2\x80\xae'
 
 
 @test
-def names_of_any_bytes_are_told_as_text(t):
+def names_of_any_bytes_are_printed_as_text(t):
     """In a project of such a name, with settings, and about such a file"""
     where = os.path.join(t.dir.encode(), HOSTILE)
     os.makedirs(where + b"/.claude")
@@ -238,7 +238,7 @@ def names_of_any_bytes_are_told_as_text(t):
 
 
 @test
-def help_tells_the_words_of_a_verb(t):
+def help_lists_the_arguments_of_a_verb(t):
     for verb, words in (("policy", "show check why allow deny remove mode exclude"),
                         ("shim", "install list remove"),
                         ("violations", "list follow strip clear restore"),
@@ -287,7 +287,7 @@ def help_fits_80_columns_and_opens_with_an_example(t):
 
 
 @test
-def mistyped_words_are_answered_by_the_nearest(t):
+def mistyped_arguments_get_a_suggestion(t):
     for words, meant in ((("rnu", "ls"), "'cloche run'"),
                          (("hook", "instal", "claude"), "install"),
                          (("hook", "cluade"), "claude"),
@@ -305,7 +305,7 @@ def mistyped_words_are_answered_by_the_nearest(t):
 
 
 @test
-def options_that_others_make_idle_are_told(t):
+def options_without_an_effect_are_reported(t):
     for words in (("--net", "none", "--host-port", "8123"),
                   ("--net", "none", "--publish", "8123"),
                   ("--net", "none", "--allow", "a.test"),
@@ -319,7 +319,7 @@ def options_that_others_make_idle_are_told(t):
 
 
 @test
-def rules_about_hosts_that_nobody_looks_at_are_told(t):
+def rules_about_hosts_without_an_effect_are_reported(t):
     words = "1 rule about hosts has no effect"
     for rule in ("--allow", "--deny"):
         contains(t.run("run", "--net", "host", rule, "a.test", "true").ok()

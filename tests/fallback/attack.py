@@ -28,7 +28,7 @@ exec '{cloche}' "$@"
 
 # test: (what its failure must say, why)
 FILES = {
-    "modes_of_what_the_caller_opened_stay":
+    "modes_of_the_callers_descriptors_stay":
         ("Permission denied", "refused by another name"),
     "no_mount_is_writable_that_should_not_be":
         ("the control", "there are no mounts of ours to write to"),

@@ -141,7 +141,7 @@ def no_promise_rests_on_what_is_missing(t):
 
 
 @test
-def a_program_that_could_not_be_tried_is_not_said_to_be_missing(t):
+def a_program_that_could_not_be_tried_is_not_reported_missing(t):
     need("nft")
     found = probes(doctor(t, "userns")[0])["nft"]
     if IS_ROOT:
@@ -182,7 +182,7 @@ def the_apparmor_profile_names_this_program(t):
 
 
 @test
-def git_is_told_about_planted_repositories(t):
+def safe_bare_repository_is_probed(t):
     need("git")
     check(not probes(doctor(t)[0])["git"]["ok"], "a fresh home is not safe")
     t.write(t.home + "/.gitconfig", "[safe]\n\tbareRepository = explicit\n")
@@ -239,7 +239,7 @@ def preflight_always_ends_with_0(t):
 
 
 @test
-def a_session_is_told_that_its_commands_will_not_run(t):
+def session_start_reports_that_commands_cannot_run(t):
     call = json.dumps({"cwd": t.dir, "hook_event_name": "SessionStart",
                        "source": "startup"})
     start = [CLOCHE, "hook", "claude", "session-start"]

@@ -53,7 +53,7 @@ def the_command_works_where_it_may(t):
 
 
 @test
-def what_an_edit_shows_waits_for_the_next_run_and_is_told(t):
+def paths_unmasked_by_an_edit_wait_for_the_next_run(t):
     settings = t.write(t.home + "/.claude/settings.json", json.dumps(
         {"sandbox": {"filesystem": {"denyRead": [t.away]}}}))
     t.write(t.away + "/file", "text")
@@ -639,7 +639,7 @@ def nothing_outlives_a_killed_supervisor(t):
 
 
 @test
-def the_one_who_ends_them_cannot_be_ended(t):
+def the_command_cannot_kill_its_supervisor(t):
     marker = f"{50000 + os.getpid() % 10000}.{os.getpid()}"
     r = t.shell(f"(setsid sleep {marker} >/dev/null 2>&1 &) ; kill -9 $PPID; "
                 f"echo alive", options=NONE)

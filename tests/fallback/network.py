@@ -101,7 +101,7 @@ def curl_knows_the_way(t):
 
 
 @test
-def any_other_host_is_refused_and_told(t):
+def any_other_host_is_refused_and_reported(t):
     server = Server()
     events = os.path.join(t.away, "events")
     where = f"127.0.0.1:{server.port}"
@@ -139,7 +139,7 @@ print(fetch(connect(HTTP), b"127.0.0.1:{control.port}")[1])
 
 
 @test
-def nobody_else_gets_through_the_gate(t):
+def another_user_cannot_use_the_gate(t):
     """It listens where every user of this machine can knock"""
     server = Server()
     p = t.start("run", *LANDLOCK, *allow(server), "--", "/usr/bin/python3",

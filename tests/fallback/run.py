@@ -74,7 +74,7 @@ def quiet_does_not_silence_the_tier(t):
 
 
 @test
-def who_insists_on_full_gets_nothing_less(t):
+def tier_full_is_not_replaced_by_a_weaker_one(t):
     r = lacking(t, "userns", "sh", "-c", "echo ran > ran",
                 options=("--tier", "full")).ended(125)
     contains(r.err, "tier full is not available here")
@@ -188,7 +188,7 @@ def a_covered_proc_can_be_lived_with_if_asked(t):
 
 
 @test
-def weaker_is_not_said_where_nothing_is_weaker(t):
+def no_warning_where_the_sandbox_is_not_weaker(t):
     weaker = json.dumps({"sandbox": {"enableWeakerNestedSandbox": True}})
     r = t.shell("ls /proc | grep -c '^[0-9]'", options=("-s", weaker)).ok()
     lacks(r.err, "weaker")

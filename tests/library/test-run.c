@@ -224,7 +224,7 @@ TEST(a_question_is_answered)
 	close(server);
 }
 
-TEST(nobody_is_asked_without_a_function)
+TEST(without_a_function_nothing_is_asked)
 {
 	cloche_sandbox *box = make_box(NULL);
 	char away[4096], define[512], text[256];
@@ -327,7 +327,7 @@ TEST(a_signal_reaches_the_command)
 	cloche_sandbox_free(box);
 }
 
-TEST(a_limit_that_was_hit_is_said)
+TEST(a_limit_that_was_hit_is_reported)
 {
 	struct story story = { 0 };
 	cloche_sandbox *box = make_box(NULL);
@@ -340,7 +340,7 @@ TEST(a_limit_that_was_hit_is_said)
 	cloche_sandbox_free(box);
 }
 
-TEST(what_cannot_be_built_is_a_result_with_words)
+TEST(a_failed_start_is_a_result_with_a_message)
 {
 	static const struct { const char *policy, *words; int error; } cases[] = {
 		{ "{\"filesystem\":{\"allowWrite\":7}}", "allowWrite", -EINVAL },
@@ -367,7 +367,7 @@ TEST(what_cannot_be_built_is_a_result_with_words)
 	}
 }
 
-TEST(wrong_calls_are_refused_with_words)
+TEST(wrong_calls_are_refused_with_a_message)
 {
 	struct { struct cloche_sandbox_options o; long more; } later = {
 		.o = { .size = sizeof(later) },

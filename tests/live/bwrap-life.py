@@ -48,7 +48,7 @@ def json_tells_of_start_and_end(t):
 
 
 @test
-def an_exit_code_is_told_only_of_what_ran(t):
+def an_exit_code_is_reported_only_if_the_command_ran(t):
     for options in ([], ["--unshare-pid"]):
         with open("status", "wb") as status:
             t.outside(BWRAP, *HOST, *options, "--json-status-fd",
@@ -72,7 +72,7 @@ def it_waits_for_a_byte(t):
 
 
 @test
-def somebody_else_may_map_the_users(t):
+def the_caller_may_map_the_users(t):
     go_read, go_write = os.pipe()
     info_read, info_write = os.pipe()
     p = start("--unshare-user", "--ro-bind", "/", "/", "--userns-block-fd",

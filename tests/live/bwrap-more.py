@@ -244,7 +244,7 @@ def closed_standard_descriptors_stay_closed(t):
 
 
 @test
-def a_machine_without_user_namespaces_is_told_apart(t):
+def a_machine_without_user_namespaces_has_its_own_error(t):
     if IS_ROOT:	# Needs none
         t.outside(REFUSE, "userns", BWRAP, *HOST, "true").ok()
     r = t.outside(REFUSE, "userns", BWRAP, "--unshare-user", *HOST, "true")
@@ -314,7 +314,7 @@ def a_blocked_signal_is_not_the_commands(t):
 
 
 @test
-def a_failure_always_has_words(t):
+def every_failure_has_a_message(t):
     # Process 1 may end before anybody has read what it said
     for _ in range(60):
         contains(t.outside(BWRAP, "--bind", "/nowhere", "/x", "true").err,
@@ -337,7 +337,7 @@ def many_binds_fit(t):
 
 
 @test
-def too_many_words_are_refused(t):
+def too_many_arguments_are_refused(t):
     def args(n):
         fd = os.memfd_create("args", 0)
         os.write(fd, b"--new-session\0" * n)

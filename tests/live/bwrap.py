@@ -287,7 +287,7 @@ for shape in SHAPES.items():
 
 
 @test
-def what_is_wrong_is_wrong_in_the_same_words(t):
+def wrong_calls_fail_with_the_same_message(t):
     real = need("bwrap")
     prepare(t)
     for name, words in WRONG.items():

@@ -98,7 +98,7 @@ def children(p):
 
 
 @test
-def who_looks_names_up_is_there_once_there_is_one(t):
+def the_resolver_starts_with_the_first_name(t):
     count_connections(GOOD, 7001)
     p = t.start("run", "--allow", "good.test", "--allow", GOOD, "--",
                 "/usr/bin/python3", "-c", TUNNEL + f'''
@@ -117,7 +117,7 @@ for where in (b"{GOOD}:7001", b"bad.test:7001", b"good.test:7001"):
 
 
 @test
-def who_looks_names_up_and_ends_is_replaced(t):
+def a_resolver_that_ends_is_replaced(t):
     """For a while: in the end it is said"""
     count_connections(GOOD, 7008)
     p = t.start("run", "--allow", "*.many.test", "--", "/usr/bin/python3", "-c",
@@ -227,7 +227,7 @@ def a_name_is_not_looked_for_below_the_hosts_own_domains(t):
 
 
 @test
-def a_name_that_the_resolver_made_up_is_refused_and_not_told(t):
+def a_name_from_the_search_list_is_refused_without_a_record(t):
     events = os.path.join(t.away, "events")
     python(t, '''
 for name in ("bad.test", "good.test.search.test.", "db.bad.search.test"):
@@ -263,7 +263,7 @@ print(tunnel(b"198.18.77.77:7006"), socks("198.18.77.77"))
 
 
 @test
-def who_can_use_a_proxy_does_and_hears_the_reason(t):
+def clients_with_proxy_support_use_it_and_get_the_reason(t):
     """Python and curl take the "*" that is meant for others for a host"""
     code = '''
 import os, urllib.request
@@ -282,7 +282,7 @@ assert "*" not in os.environ["no_proxy"].split(","), os.environ["no_proxy"]
 
 
 @test
-def a_datagram_that_nobody_takes_has_a_record(t):
+def a_datagram_to_an_unused_port_has_a_record(t):
     events = os.path.join(t.away, "events")
     want = {"192.0.2.77:443", "[2001:db8::77]:123", "good.test:443"}
 
@@ -343,7 +343,7 @@ print(own and socket.create_connection(("127.0.0.1", 7005), 20) and "own")
 
 
 @test
-def nobody_listens_at_the_sandboxs_own_port_80(t):
+def port_80_of_the_sandbox_has_no_listener(t):
     count_connections(GOOD, 80)
     code = '''
 import errno

@@ -81,7 +81,7 @@ chmod 0 none shut/in; chmod 555 shut; touch -d @3000 shut""",
 
 
 @test
-def a_clone_brings_its_names_and_nobody_else_does(t):
+def only_a_clone_makes_protected_names(t):
     """As in any run: only what the clone itself made is new"""
     git = need("git")
     t.outside("sh", "-ec", f"""git init -q from; cd from
@@ -158,7 +158,7 @@ head -c 5M /dev/zero > large""", options=EPHEMERAL).ok()
 
 
 @test
-def what_was_done_with_changes_is_said(t):
+def diff_apply_and_discard_report_what_they_did(t):
     for verb in ("diff", "apply", "discard"):
         contains(t.run(verb).ok().err, "no staged changes")
     t.shell("echo x > a; echo x > b; mkdir d; echo x > d/c", options=EPHEMERAL).ok()
@@ -406,7 +406,7 @@ def nothing_protected_goes_with_a_removed_directory(t):
 
 
 @test
-def protected_names_are_not_applied_though_nobody_watched(t):
+def protected_names_are_not_applied_without_an_observer(t):
     t.shell("mkdir -p a/b/c/d/.vscode; echo {} > a/b/c/d/.vscode/tasks.json; "
             "echo x > .bashrc; echo x > HEAD; mkdir objects refs; echo x > f",
             options=EPHEMERAL + ("--observe", "off")).ok()
@@ -445,7 +445,7 @@ def links_lead_nowhere_when_it_is_applied(t):
 
 
 @test
-def other_roots_are_kept_aside_too(t):
+def changes_of_other_roots_are_staged(t):
     t.write(t.away + "/f", "old")
     t.shell(f"echo new > {t.away}/f; echo new > f",
             options=(*EPHEMERAL, "--write", t.away)).ok()
@@ -482,7 +482,7 @@ def where_it_cannot_be_nothing_runs(t):
 
 
 @as_root    # Who else may take a copy of what another process has open?
-def the_run_is_over_though_somebody_has_a_copy_of_its_lock(t):
+def a_copy_of_its_lock_does_not_prolong_a_run(t):
     """As the gate and the keeper have, which may end after it"""
     p = t.start("run", *EPHEMERAL, "--", "sh", "-c", "echo x > f; echo up; read x")
     equal(p.stdout.readline(), b"up\n")
@@ -512,7 +512,7 @@ def killed_it_leaves_the_changes_and_no_more(t):
 
 
 @test
-def a_path_without_a_change_is_told(t):
+def a_path_without_a_change_is_reported(t):
     t.shell("echo a > a", options=("--ephemeral",)).ok()
     for verb in ("diff", "apply", "discard"):
         r = t.run(verb, "a", "nowhere").ended(1)

@@ -339,7 +339,7 @@ def records_count_as_delivered_when_the_journal_has_written_them(t):
 
 
 @test
-def wrong_words_are_refused(t):
+def wrong_arguments_are_refused(t):
     for argv in (["events"], ["events", "import"], ["events", "export"],
                  ["events", "export", "--format", "syslog"], ["events", "export", "--format"],
                  ["events", "export", "--format", "otlp", "--to", "ftp://x"],

@@ -415,7 +415,7 @@ def strange_names_are_names(t):
 
 
 @test
-def what_a_clone_asks_for_is_told_until_it_is_approved(t):
+def requests_of_a_clone_are_reported_until_approved(t):
     told = lambda *options: t.run("run", "--net", "none", *options, "--",
                                   "true").ok().err
     settings = ".claude/settings.json"

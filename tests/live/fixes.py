@@ -238,7 +238,7 @@ def a_denial_of_the_users_makes_no_noise(t):
 
 
 @test
-def kinds_are_the_words_of_rules(t):
+def kinds_may_be_named_as_in_rules(t):
     for script, word, names in (
             ("echo x > ~/x", "write", ("fs-write", "file-write")),
             ("curl -sf -m 9 http://k.example.org/", "host", ("net-connect", "network-connect"))):

@@ -21,7 +21,7 @@ def children(pid, name=""):
 
 
 @test
-def the_gate_is_there_before_somebody_connects(t):
+def the_gate_is_ready_before_the_first_connection(t):
     p = t.start("run", "--allow", "example.test", "--", "cat")
     wait_until(lambda: children(p.pid, "cloche-gate"), "a gate")
     equal(p.communicate(b"", RUN_SECONDS), (b"", b""))
@@ -61,7 +61,7 @@ os._exit(0)
 
 
 @test
-def a_dead_gate_is_said_once(t):
+def a_dead_gate_is_reported_once(t):
     server = Server()
     p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--",
                 "/usr/bin/python3", "-c", FETCH + f'''
@@ -83,7 +83,7 @@ print("refused", flush=True)
 
 
 @test
-def a_gate_that_takes_no_messages_holds_nobody_up(t):
+def a_gate_that_takes_no_messages_does_not_block_the_run(t):
     server = Server()
     ours, theirs = socket.socketpair()
     p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--control-fd",
@@ -130,7 +130,7 @@ for want in ("403", "200", "403", "200"):
 
 
 @test
-def a_line_that_is_too_long_is_told_and_the_next_one_counts(t):
+def a_line_that_is_too_long_is_reported_and_the_next_one_counts(t):
     server = Server()
     there = f"127.0.0.1:{server.port}"
     ours, theirs = socket.socketpair()
@@ -187,7 +187,7 @@ def a_new_policy_answers_an_open_question(t):
 
 
 @test
-def a_parent_proxy_that_is_none_is_said_before_anything_runs(t):
+def a_bad_parent_proxy_is_reported_before_anything_runs(t):
     for url in ("http://me:pw@", "http://me:pw@proxy.test:99999",
                 "http://me:pw@proxy.test/path", "me:pw@"):
         r = t.inside("echo", "ran", env={"https_proxy": url}).ended(125)

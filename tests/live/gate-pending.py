@@ -79,7 +79,7 @@ class Pending:
 
 
 @test
-def nobody_is_missed_who_left_on_the_way_to_a_port_of_the_host(t):
+def a_client_that_leaves_during_the_dial_to_a_host_port_is_noticed(t):
     w = Pending(t, "--host-port", "7999", "--ms", "DIAL=2000")
     w.start('''
 told("ready")
@@ -99,7 +99,7 @@ print(say(b"CONNECT bad.test:443 HTTP/1.1\\r\\nHost: bad.test\\r\\n\\r\\n")[:12]
 
 
 @test
-def who_left_asks_no_parent_proxy_for_a_tunnel(t):
+def a_client_that_left_gets_no_tunnel_from_a_parent_proxy(t):
     w = Pending(t, "--parent", "http://127.0.0.1:7999")
     w.start('''
 told("ready")
@@ -193,7 +193,7 @@ s = connect(); get(s); print(status(s))
 
 
 @test
-def one_parent_proxy_never_gets_the_words_for_another(t):
+def a_parent_proxy_never_gets_another_ones_credentials(t):
     w = Pending(t, "--parent", "http://one:pw@127.0.0.1:7998",
                 allow=["good.test", "mark.test"],
                 origin=["parent:7998", "parent:7997"])

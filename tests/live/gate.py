@@ -132,7 +132,7 @@ s, head = tunnel(b"good.test:80")
 
 
 @test
-def each_request_is_judged_by_itself(t):
+def each_request_is_decided_by_itself(t):
     g = Gate(t, ["http:80"], allow=["good.test", "other.test"])
     out = g.python('''
 def get(host, path=b"/"):
@@ -342,7 +342,7 @@ s, head = tunnel(b"bad.test:443"); print(head.split(b"\\r\\n")[0])
 
 
 @test
-def somebody_is_asked_once_for_each_host_and_port(t):
+def the_user_is_asked_once_for_each_host_and_port(t):
     for answer, want in (("no", "403"), ("session", "200"), ("yes", "200")):
         g = Gate(t, ["http:80", "echo:81"], options=["--ask", answer])
         out = g.python('''

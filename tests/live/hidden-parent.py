@@ -20,7 +20,7 @@ def move_home(t, rules):
 
 
 @test
-def who_looks_beside_his_work_is_told_and_helped(t):
+def a_read_beside_the_project_is_reported_with_a_suggestion(t):
     need_fuse()
     move_home(t, HIDES)
     npmrc = t.write(t.home + "/.npmrc", "registry")
@@ -38,7 +38,7 @@ def who_looks_beside_his_work_is_told_and_helped(t):
 
 
 @test
-def who_only_asks_is_told_if_it_fails(t):
+def a_stat_of_a_hidden_path_is_reported_after_a_failure(t):
     need_fuse()
     move_home(t, HIDES)
     t.write(t.home + "/.npmrc", "registry")

@@ -251,7 +251,7 @@ def an_agent_updates_itself_in_the_sandbox_only(t):
 
 
 @test
-def a_command_that_somebody_denied_is_not_shown(t):
+def a_denied_program_is_not_shown(t):
     path = program(t, t.home + "/.local/bin/agent", "runs")
     equal(t.inside(path, options=HOME).ok().out, "runs\n")
     t.inside(path, options=HOME + ("--deny-read", path)).ended(127)
@@ -432,7 +432,7 @@ def without_overlays_the_caches_are_read_only_but_for_listed_ones(t):
 
 
 @test
-def a_covered_proc_is_lived_with_and_said(t):
+def a_covered_proc_gives_a_weaker_sandbox_and_a_warning(t):
     r = t.outside(REFUSE, "proc", CLOCHE, "run", *HOME, "--", "sh", "-c",
                   "readlink /proc/self/ns/pid; cat /proc/$OUTER/environ",
                   env={"OUTER": str(os.getpid()), "CANARY": "PRIVATE"})
@@ -482,7 +482,7 @@ def the_whole_home_is_not_given_back(t):
 
 
 @test
-def it_is_told_by_why_and_explain(t):
+def why_and_explain_show_the_profile(t):
     plant(t)
     flag = ("-s", json.dumps({"sandbox": {"profile": "home"}}))
     t.run("policy", "why", *flag, "read", t.home + "/.unheard-of-tool/token") \

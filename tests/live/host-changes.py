@@ -223,7 +223,7 @@ def a_run_that_did_not_start_leaves_nothing_to_clean_up(t):
 
 
 @test
-def settings_that_come_while_a_run_starts_end_nobody(t):
+def settings_that_appear_while_a_run_starts_do_not_end_it(t):
     """Also where nobody watches, and there are no mounts to keep yet"""
     t.outside("git", "init", "-q", "main").ok()
     t.outside("git", "-C", "main", "-c", "user.name=a", "-c", "user.email=b",
@@ -274,7 +274,7 @@ print("won" if os.path.exists(texts[1][:-1]) else "lost")
 
 
 @test(timeout=120)
-def who_was_refused_a_name_wins_no_race_for_it_deep_down(t):
+def a_deep_name_that_was_refused_cannot_be_won_by_a_race(t):
     os.makedirs(t.dir + "/a/b/c/d/e")
     t.write("a/b/c/d/.envrc", "the user's\n")
     r = t.inside("/usr/bin/python3", "-c", RACE, options=("--net", "none"),
@@ -333,7 +333,7 @@ except OSError as error:
 
 
 @test
-def who_has_a_plant_open_does_not_get_into_the_store(t):
+def an_open_planted_directory_gives_no_access_to_the_store(t):
     """The store lies in the home, which may be written here; its mask is above
     what a moved directory would have as its parent
     """

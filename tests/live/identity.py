@@ -38,7 +38,7 @@ def the_ids_and_groups_are_the_callers(t):
 
 
 @as_root
-def a_home_of_somebody_else_is_no_obstacle_for_root(t):
+def root_can_run_beside_another_users_home(t):
     """Nothing can be mounted in there, and the command cannot get in"""
     home = t.away + "/theirs"
     for name in (".ssh/id", ".ssh/known_hosts", "deep/key"):
@@ -108,7 +108,7 @@ def seven_namespaces_are_new(t):
 
 
 @test_if(not SANITIZED)     # That needs all the room there is for itself
-def the_network_is_its_own_without_room_for_a_thread(t):
+def the_network_is_isolated_if_no_thread_can_start(t):
     """Which would make it; a thread's stack is as large as the limit says"""
     limits = ("prlimit", "--as=1000000000", "--stack=4000000000")
     link = ("readlink", "/proc/self/ns/net")

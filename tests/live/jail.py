@@ -320,7 +320,7 @@ def killed_while_it_starts_nothing_is_left(t):
 
 
 @test
-def without_pasta_there_is_no_network_and_that_is_said(t):
+def without_pasta_there_is_no_network_and_a_message(t):
     with lan(t) as machine:
         with machine.start(CLOCHE, *JAIL, "--", sys.executable, "-u", "-c",
                            "import socket, sys\n"

@@ -151,7 +151,7 @@ def control_z_stops_and_fg_continues(t):
 
 
 @test
-def who_is_stopped_and_continued_inside_goes_on(t):
+def a_command_stopped_and_continued_inside_goes_on(t):
     """We are stopped with it, and nobody outside knows that it runs again"""
     script = ("(until grep -q '^State:.T' /proc/$$/status; do :; done; "
               "kill -{} $$) & kill -STOP $$; echo x >f; cat f")

@@ -115,7 +115,7 @@ while "zombie" not in open(status).read():
 
 
 @test
-def a_container_whose_first_process_reaps_nobody_is_not_filled(t):
+def a_container_without_a_reaping_process_1_is_not_filled(t):
     """As with `docker run image sleep infinity`"""
     r = t.outside("unshare", "-Urmpf", "--mount-proc", "/usr/bin/python3", "-c",
                   ADOPTER, "10", CLOCHE, "run", "--", "true")

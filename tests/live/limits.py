@@ -212,7 +212,7 @@ def output_ends_where_it_may(t):
 
 
 @test
-def who_reads_slowly_holds_up_nobody_else(t):
+def a_slow_reader_does_not_block_the_supervisor(t):
     """The supervisor copies what is counted, and has others to serve"""
     rules = t.write("r", json.dumps({"sandbox": {"limits": {"output": "9M"}}}))
     p = t.start("run", "-s", rules, "--", "sh", "-c",

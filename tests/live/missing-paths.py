@@ -183,7 +183,7 @@ def a_planted_link_leads_nowhere(t):
 
 
 @test
-def nobody_who_only_makes_there_is_overlooked(t):
+def a_command_that_only_creates_files_is_observed(t):
     """No call of this one goes on by itself"""
     python, new = need("python3"), t.home + "/new"
     t.inside(python, "-c", f"""

@@ -27,7 +27,7 @@ def python(t, code, *options, **more):
 
 
 @test
-def nothing_is_reached_by_default_and_each_attempt_is_told(t):
+def no_host_is_reached_by_default_and_each_attempt_is_reported(t):
     server = Server()
     events = os.path.join(t.away, "events")
     r = python(t, f'''
@@ -72,7 +72,7 @@ s, head = tunnel(b"127.0.0.1:{server.port}"); print(head, s.recv(9))
 
 
 @test
-def a_refusal_knows_who_it_was(t):
+def a_refusal_names_its_process(t):
     events = os.path.join(t.away, "events")
     kinds = {
         "proxy": 'tunnel(b"bad.test:443")',
@@ -213,7 +213,7 @@ os._exit(0)
 
 
 @test
-def a_port_that_nobody_named_is_captured_on_demand(t):
+def a_port_without_a_rule_is_captured_on_demand(t):
     address = own_address()
     server = Server(address)
     code = f'''
@@ -330,7 +330,7 @@ def a_server_that_is_only_inside_says_so(t):
 
 
 @test
-def who_sends_the_output_to_a_file_reads_it_on_the_terminal(t):
+def the_port_hint_goes_to_the_terminal(t):
     port = low_port()
     t.write("serve.py", SERVE)
     with Terminal(["sh", "-c", f"{CLOCHE} run -- python3 serve.py {port} >log 2>&1"],
@@ -438,7 +438,7 @@ s, a = l.accept(); s.sendall(b"from inside"); s.close()
 
 
 @test
-def what_cannot_be_had_is_told_before_anything_runs(t):
+def impossible_options_are_reported_before_anything_runs(t):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         for options in (["--publish", taken.getsockname()[1]],
                         ["--control-fd", 99]):
@@ -497,7 +497,7 @@ def is_open(host, port):
 
 
 @test
-def a_port_in_use_on_the_host_is_said(t):
+def a_port_in_use_on_the_host_is_reported(t):
     server = Server()
     settings = t.write("local.json", json.dumps(
         {"network": {"allowLocalBinding": True}}))
@@ -526,7 +526,7 @@ def start_asking(t, code):
 
 
 @test
-def who_hangs_up_has_said_no(t):
+def a_closed_control_socket_is_a_refusal(t):
     server = Server()
     p, ours = start_asking(t, knock(server))
     with ours:

@@ -42,7 +42,7 @@ def settings_that_are_read_cannot_be_written_in_any_profile(t):
 
 
 @test
-def a_denied_path_that_nobody_watched_is_gone_afterwards(t):
+def an_unobserved_denied_path_is_quarantined_afterwards(t):
     """By its name, as a pattern's match is"""
     r = t.shell("echo x >no; mkdir d; echo x >d/no; mkdir -p e/no/f; "
                 "echo x >yes; echo x >d/yes",
@@ -123,7 +123,7 @@ def a_start_that_fails_says_why_and_leaves_no_journal(t):
 
 
 @test
-def a_place_that_cannot_be_started_in_is_told(t):
+def a_bad_start_directory_is_reported(t):
     t.write("file")
     t.write("closed/in/x")
     os.chmod("closed", 0o600)

@@ -30,7 +30,7 @@ def git_commits_branches_and_merges(t):
 
 
 @test
-def a_repository_can_be_born_inside(t):
+def a_repository_can_be_made_inside(t):
     need("git")
     git_config(t)
     t.shell("git init -q new && cd new && echo 1 > a && git add a && "

@@ -186,7 +186,7 @@ def an_edit_that_waits_for_the_next_run_says_so(t):
 
 
 @test
-def settings_that_are_gone_still_hold_and_it_is_said(t):
+def removed_settings_still_apply_and_are_reported(t):
     settings = os.path.join(t.home, ".claude/settings.json")
     def edit(timeout):		# At once: an empty file would be reported, too
         t.write(settings + ".new", json.dumps({"sandbox": {
@@ -218,7 +218,7 @@ def settings_that_are_gone_still_hold_and_it_is_said(t):
 
 
 @test
-def nothing_to_watch_with_is_said_so(t):
+def a_lack_of_inotify_instances_is_reported(t):
     """A user namespace has a limit of its own"""
     def limited(*words):
         return t.outside("unshare", "-Ur", "sh", "-c",
@@ -244,7 +244,7 @@ def a_reader_of_events_that_is_gone_ends_no_command(t):
 
 
 @test
-def a_reader_of_our_words_that_is_gone_ends_no_command(t):
+def a_closed_standard_error_does_not_end_the_command(t):
     """They are about an edit, part of which is for the next run"""
     t.write(t.home + "/.claude/settings.json", "{}")
     read, write = os.pipe()
@@ -310,7 +310,7 @@ def what_an_option_denies_is_not_allowed_by_an_edit(t):
 
 
 @test
-def hidden_directories_that_show_too_much_are_silent_and_that_is_told(t):
+def hidden_directories_with_many_shown_paths_are_reported_as_silent(t):
     need_fuse()
     for n, told in ((24, False), (25, True)):
         t.write(t.away + "/key", "x")
@@ -324,7 +324,7 @@ def hidden_directories_that_show_too_much_are_silent_and_that_is_told(t):
 
 
 @test
-def what_needs_a_privilege_is_told_to_who_fails(t):
+def calls_that_need_a_privilege_are_reported_after_a_failure(t):
     """Not to who does without"""
     t.write("calls.py", """
 import ctypes, sys
@@ -348,7 +348,7 @@ sys.exit(int(sys.argv[1]))
 
 
 @test
-def who_misses_the_hosts_localhost_is_told(t):
+def the_hosts_localhost_is_hinted_at(t):
     """If the command fails, and no server inside has that port"""
     for family, address in ((socket.AF_INET, "127.0.0.1"),
                             (socket.AF_INET6, "::1"), (socket.AF_INET6, "::")):

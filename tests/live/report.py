@@ -64,7 +64,7 @@ def the_page_has_runs_and_refusals(t):
 
 
 @test
-def the_page_has_what_was_reached_and_who_was_refused(t):
+def the_page_has_reached_hosts_and_refused_processes(t):
     server = Server()
     t.inside("/usr/bin/python3", "-c", FETCH + f'''
 import ctypes, subprocess
@@ -164,7 +164,7 @@ def a_page_of_one_session(t):
 
 
 @test
-def the_page_is_opened_where_a_browser_is(t):
+def the_page_is_shown_if_there_is_a_browser(t):
     t.inside("true").ok()
     t.write(t.away + "/xdg-open", f'#!/bin/sh\necho "$@" > {t.away}/opened\n', 0o755)
     path = os.path.join(t.home, ".local/state/cloche/report.html")

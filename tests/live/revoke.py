@@ -113,7 +113,7 @@ def repository(path):
 
 
 @test
-def a_path_that_is_opened_for_writing_can_be_written(t):
+def a_path_granted_during_a_run_can_be_written(t):
     """But for the protected names in it; until it is taken back"""
     repository(t.away)
     edit(t)
@@ -131,7 +131,7 @@ def a_path_that_is_opened_for_writing_can_be_written(t):
 
 
 @test
-def what_is_opened_for_writing_waits_without_an_observer(t):
+def without_an_observer_write_grants_wait_for_the_next_run(t):
     edit(t)
     inside = Inside(t, "--observe", "off")
     edit(t, allowWrite=[t.away])

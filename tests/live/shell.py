@@ -50,7 +50,7 @@ def status_and_signals_are_the_shells(t):
 
 
 @test
-def all_words_are_the_shells_own(t):
+def all_arguments_are_the_shells(t):
     script = t.write("script", "echo $#: $*\n")
     equal(t.outside(shim(t), script, "--net", "-s").ok().out, "2: --net -s\n")
     equal(t.outside(shim(t), "-s", "a", stdin="echo $1; cat\nrest\n").ok().out,

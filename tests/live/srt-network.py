@@ -49,7 +49,7 @@ def a_rule_never_hides_our_own_plumbing(t):
 
 
 @test
-def the_proxy_refuses_in_srts_words(t):
+def the_proxy_refuses_with_srts_text(t):
     server = Server()
     entry = f"127.0.0.1:{server.port}"
     r = srt(t, "-c", FETCH % server.port).ok()

@@ -26,7 +26,7 @@ def it_is_known_by_its_name(t):
 
 
 @test
-def words_are_words_and_a_string_is_a_string(t):
+def arguments_and_a_string_are_read_as_srt_does(t):
     equal(srt(t, "printf", "<%s>", "a b", "", "$HOME", "it's", "*").ok().out,
           "<a b><><$HOME><it's><*>")
     equal(srt(t, "-c", "echo $((1 + 1)) | cat").ok().out, "2\n")
@@ -98,7 +98,7 @@ def no_command_is_an_error(t):
 
 
 @test
-def wrong_options_are_told_as_srt_tells_them(t):
+def wrong_options_have_srts_message(t):
     equal(srt(t, "-s").ended(1).err,
           "error: option '-s, --settings <path>' argument missing\n")
     for fd in ("2", "x", "-1", "3e0", " 5"):
@@ -438,14 +438,14 @@ def debugging_is_marked_and_on_standard_error(t):
 
 
 @test
-def nothing_is_said_about_refusals_but_they_are_kept(t):
+def refusals_are_recorded_without_a_footer(t):
     r = srt(t, "-c", "echo x > /etc/hosts; true").ok()
     equal(r.err.count("\n"), 1, r.err)
     contains(t.run("violations", "list").ok().out, "/etc/hosts")
 
 
 @test
-def what_has_no_effect_is_said(t):
+def settings_without_an_effect_are_reported(t):
     r = shell(t, "true", allowWrite=["build"]).ok()
     contains(r.err, "build")
     what = config({"mitmProxy": {"socketPath": "/x", "domains": ["a.b"]}})

@@ -82,7 +82,7 @@ sys.stdin.read(1)
 
 
 @test
-def who_hides_from_debuggers_is_seen_all_the_same(t):
+def a_process_that_is_not_dumpable_is_observed(t):
     """The supervisor made the user namespace: it may look"""
     r = t.inside("/usr/bin/python3", "-c", """
 import ctypes, errno, sys
@@ -128,7 +128,7 @@ attempt(os.symlink, "x", "link")
 
 
 @test
-def who_stands_in_a_removed_directory_can_still_go_up(t):
+def a_removed_working_directory_still_has_a_parent(t):
     script = ("mkdir d && cd d && rmdir ../d && for f in g ../g ./../g .././h; "
               "do echo x 2>/dev/null > $f; echo $f $?; done; mkdir sub; "
               "mv ../g i; cd .. && ls")
@@ -141,7 +141,7 @@ def who_stands_in_a_removed_directory_can_still_go_up(t):
 
 
 @test
-def nothing_refused_nothing_said(t):
+def without_a_refusal_there_is_no_footer(t):
     r = t.shell("mkdir -p . /usr /; rm -f /etc/none; test -w /etc/passwd; "
                 "echo x > here; echo y > /dev/null; echo z > /dev/shm/f")
     equal(r.err, "")
@@ -189,7 +189,7 @@ def names_that_differ_in_case_only_are_protected_too(t):
 
 
 @test
-def who_asks_often_is_refused_as_ever(t):
+def the_fast_path_refuses_the_same_calls(t):
     """After a few questions a thread answers the simple ones"""
     t.write("sub/there")
     t.outside("ln", "-s", t.away, "link").ok()
@@ -284,7 +284,7 @@ for size in (1 << 20, 2 << 20):
 
 
 @test
-def who_asks_often_hears_of_an_edit(t):
+def an_edit_reaches_the_fast_path(t):
     t.write(t.home + "/.claude/settings.json", "{}")
     p = t.start("run", "--", "sh", "-c",
                 "for i in 1 2 3 4 5 6 7 8 9 10; do echo > f$i; done; echo ready;"
@@ -457,7 +457,7 @@ def records_are_chosen_by_run_kind_and_time(t):
 
 
 @test
-def who_chooses_records_does_not_lose_all(t):
+def clear_refuses_a_selection(t):
     t.shell("echo x > ~/x")
     listed = t.run("violations", "list").ok().out
     contains(listed, t.home + "/x")

@@ -44,7 +44,7 @@ def start(t, command):
 
 
 @test
-def nobody_looks_into_cloche_tls(t):
+def the_command_cannot_trace_cloche_tls(t):
     """Not even another process of the same user; root may do anything"""
     p, pid = start(t, "echo ready; read x")
     check(set(limits(pid)) <= {"0", "1"}, limits(pid))

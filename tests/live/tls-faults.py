@@ -95,7 +95,7 @@ def explain_names_placeholders_and_shows_no_value(t):
 
 
 @test
-def a_command_that_fails_is_not_told_to_pass_the_value(t):
+def a_failed_command_gets_no_advice_to_pass_the_value(t):
     r = run(t, "exit 3").ended(3)
     lacks(r.err, "TOKEN")
     lacks(t.run("violations").out, "TOKEN")

@@ -207,7 +207,7 @@ print(data[-4:])'
 
 
 @test
-def one_connection_has_many_requests_each_judged(t):
+def each_request_of_a_connection_is_decided(t):
     origins()
     r = run(t, """curl -sS -m 20 -H "Authorization: Bearer $TOKEN" https://good.test/1 \
     --next -sS -m 20 https://good.test/2 \

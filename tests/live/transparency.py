@@ -157,7 +157,7 @@ def background_children_end_with_the_command(t):
 
 
 @test
-def nobody_inside_acts_after_the_end(t):
+def no_process_inside_acts_after_the_end(t):
     """Whoever reads the result reads all of it"""
     path = os.path.join(t.dir, "log")
     for _ in range(8):
@@ -217,7 +217,7 @@ def regular_files_as_standard_descriptors(t):
 
 
 @test
-def who_reads_a_file_afterwards_goes_on_where_the_command_stopped(t):
+def the_offset_of_standard_input_is_shared(t):
     """The descriptor is another one inside, and must not seem to be"""
     t.write(t.away + "/in", "one\ntwo\nthree\n")
     t.write("here", "one\ntwo\nthree\n")

@@ -328,7 +328,7 @@ CALLS = [
 
 
 @test
-def calls_have_the_same_end_and_the_same_words(t):
+def calls_have_the_same_status_and_output(t):
     if not os.path.exists(SRT):
         skip("needs srt, which tests/peers/run gets from npm")
     for program in ("node", "bwrap", "socat", "rg"):

@@ -52,7 +52,7 @@ def a_locked_keyring_is_an_error_and_makes_no_second_copy(t):
 
 
 @test
-def in_a_locked_keyring_nobody_knows_whether_there_is_something(t):
+def a_locked_keyring_refuses_reads_and_writes(t):
     with Keyring(t).start() as ring:
         ring.start_locked()
         refused(ring.run("get", "A"), 1, "locked", "--backend")

@@ -98,7 +98,7 @@ def a_helper_that_hangs_is_waited_for_once(t):
 
 
 @test
-def words_of_a_helper_cannot_move_the_cursor(t):
+def output_of_a_helper_cannot_move_the_cursor(t):
     r = with_helper(t, r"printf '\033[2Jevil\n\007' >&2; exit 1", "get", "A",
                     "--backend", "secret-service")
     refused(r, 1, "evil")

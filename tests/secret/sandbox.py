@@ -111,7 +111,7 @@ def a_store_made_while_it_runs_is_not_seen(t):
 
 
 @test
-def nobody_waits_for_ever_for_a_locked_directory(t):
+def waiting_for_a_locked_directory_ends(t):
     """Stopped programs hold locks, and so does who wants to be in the way"""
     put(t, "A", "s3cret-value").ok()
     t.inside("touch", "/tmp/kept").ok()
@@ -131,7 +131,7 @@ def nobody_waits_for_ever_for_a_locked_directory(t):
 
 
 @test
-def who_edits_settings_does_not_wait_for_a_command(t):
+def edits_of_settings_do_not_wait_for_a_command(t):
     settings = t.write(".claude/settings.local.json", "{}")
     script = ("import fcntl, os\n"
               "lock = os.open('.claude', os.O_RDONLY)\n"

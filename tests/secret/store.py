@@ -272,7 +272,7 @@ def a_directory_that_others_can_change_is_refused(t):
 
 
 @as_root
-def what_belongs_to_somebody_else_is_refused(t):
+def files_of_another_owner_are_refused(t):
     put(t, "A", "old").ok()
     os.chown(store_file(t), 1, 1)
     refused(secret(t, "get", "A"), 1, "belongs to another user")

@@ -179,7 +179,7 @@ def no_value_is_taken_from_the_command_line(t):
 
 
 @test
-def wrong_usage_is_told(t):
+def wrong_usage_is_reported(t):
     for argv in (("set",), ("get",), ("get", "A", "B"), ("frobnicate",),
                  ("get", "--frobnicate", "A"), ("get", "-x", "A"), ("delete",),
                  ("delete", "A", "--all"), ("list", "A"), ("get", "--backend"),

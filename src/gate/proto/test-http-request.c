@@ -325,7 +325,7 @@ TEST(a_connection_to_an_address_may_have_a_name_for_it)
 		      -EACCES);
 }
 
-TEST(both_hosts_of_a_request_that_names_another_are_told)
+TEST(an_error_names_both_hosts_of_a_request)
 {
 	const struct host a = host("a.test:80");
 	static const char *const other[] = {

@@ -104,7 +104,7 @@ TEST(malformed_answers_are_refused)
 	}
 }
 
-TEST(the_words_of_a_status_may_be_missing)
+TEST(the_reason_phrase_may_be_missing)
 {
 	CHECK_STR(forwarded("HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", &get,
 			    false),

@@ -99,7 +99,7 @@ TEST(a_hello_names_its_host)
 	CHECK_STR(sni.name, "a.test");
 }
 
-TEST(a_hello_may_name_nobody)
+TEST(a_hello_may_have_no_server_name)
 {
 	auto_buf struct buf empty = { 0 }, other = { 0 };
 	struct host sni;
@@ -155,7 +155,7 @@ TEST(fragments_are_put_together_in_every_cut)
 	}
 }
 
-TEST(other_protocols_are_told_apart_by_their_first_byte)
+TEST(other_protocols_are_recognized_by_their_first_byte)
 {
 	check_wire("", 0, SNI_MORE);
 	check_wire("GET / HTTP/1.1\r\n", 16, SNI_NOT_TLS);
@@ -363,7 +363,7 @@ static const char *objection(enum sni_result result, const char *sni_name,
 }
 
 /* Domain fronting: the name in the tunnel is another than the one judged */
-TEST(the_name_must_be_the_one_that_was_judged)
+TEST(the_name_must_be_the_one_that_was_decided)
 {
 	CHECK(!objection(SNI_NAME, "a.test", "a.test"));
 	CHECK(!objection(SNI_NAME, "A.TEST.", "a.test"));
