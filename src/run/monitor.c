@@ -285,14 +285,19 @@ void monitor_start(struct monitor *w)
 		.sink = report_sink(w->report), .since = w->since,
 	};
 
-	w->later = (struct loop_source){ -1, on_later, w };
-	(void)loop_set_timer(w->run->loop, &w->later, LIVE_AFTER_MS, false);
 	if (!w->state ||
 	    policy_flag(w->run->decision.policy, FLAG_FS_DISABLED, false))
 		return;
 	planted_new(&config, &w->planted);
 	if (!w->run->decision.plan->observe)
 		arm(w);		/* No observer reports the first write */
+}
+
+/* A sandbox that cannot be built is followed by one of another tier: no run until now */
+void monitor_started(struct monitor *w)
+{
+	w->later = (struct loop_source){ -1, on_later, w };
+	(void)loop_set_timer(w->run->loop, &w->later, LIVE_AFTER_MS, false);
 }
 
 void monitor_keep(struct monitor *w)

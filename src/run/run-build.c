@@ -158,6 +158,7 @@ static void take_started(struct run *run, int pidfd)
 {
 	take_early_signals(run);
 	job_started(&run->job, pidfd);
+	monitor_started(run->monitor);
 	run_network_command_runs(run->network);
 	sandbox_forget_plan(&run->sandbox);
 	if (run->output->channel)

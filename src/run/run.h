@@ -189,11 +189,14 @@ void monitor_free(struct monitor *monitor);
 /* Where refusals go; valid as long as @monitor */
 const struct violation_sink *monitor_sink(const struct monitor *monitor);
 
-/* The sandbox is being built: watch the writable directories as soon as something is
- * made; and, if the run is not a short one, the settings: a valid edit takes effect in
- * the running sandbox, any other changes nothing and is reported on stderr
- */
+/* The sandbox is being built: watch the writable directories as soon as something is made */
 void monitor_start(struct monitor *monitor);
+
+/* The command runs. If it is not a short one, record that, and watch the settings: a valid
+ * edit takes effect in the running sandbox, any other changes nothing and is reported on
+ * stderr.
+ */
+void monitor_started(struct monitor *monitor);
 
 /* Answer the notifications of seccomp's @listener, which is taken over */
 int monitor_observe(struct monitor *monitor, int listener, struct err *err);
