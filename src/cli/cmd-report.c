@@ -35,9 +35,19 @@
 #include "report/violation.h"
 
 enum {
-	TEXTS = 11,		/* Of a refusal; the script has the same list */
+	TEXTS = 11,		/* Of a refusal; the script has the same list, and */
+	RECENT = 8,		/* so many that each of them was before */
 	PROJECTS_MAX = 64,	/* Whose staged changes are looked at */
 	PATCHES_MAX = 1 << 20,	/* Bytes of lines that are different */
+};
+
+/**
+ * struct column - The last different texts of one kind
+ * @recent:	A ring; @next: what is replaced next; @last: what the last refusal has
+ */
+struct column {
+	struct buf recent[RECENT];
+	unsigned int next, last;
 };
 
 /**
@@ -48,22 +58,23 @@ enum {
  * @projects:	Of the runs
  * @found:	How many records there are
  * @json:	The data, so far
- * @last:	The texts of the last refusal, as JSON; @last_ms: its time
+ * @columns:	The texts of the last refusals, as JSON; @last_ms: the time of the last
  */
 struct page {
 	const char *run, *session;
 	struct strings members, projects;
 	int64_t since_ms, last_ms;
 	size_t found;
-	struct buf json, last[TEXTS];
+	struct buf json;
+	struct column columns[TEXTS];
 };
 
 static void page_done(struct page *page)
 {
 	strings_done(&page->members);
 	strings_done(&page->projects);
-	for (size_t i = 0; i < TEXTS; i++)
-		buf_done(&page->last[i]);
+	for (size_t i = 0; i < TEXTS * RECENT; i++)
+		buf_done(&page->columns[i / RECENT].recent[i % RECENT]);
 	buf_done(&page->json);
 }
 
@@ -162,9 +173,51 @@ static char *process_text(const struct violation *v)
 			  (int)v->pid);
 }
 
-/* [milliseconds since the row before, times, texts...], where 0 stands for the text of the
- * row before, and what is missing at the end is 0: a hundred thousand rows are a quarter as
- * long as the lines of the store
+/* How much of the beginning of the JSON string @text is that of @last, in characters that
+ * are one byte here and one unit in the script
+ */
+static size_t common_prefix(const struct buf *text, const struct buf *last)
+{
+	size_t n = 1;
+
+	if (*text->p != '"')
+		return 0;
+	while (n < text->len && n < last->len && text->p[n] == last->p[n] &&
+	       (unsigned char)text->p[n] < 0x80 && text->p[n] != '\\' && text->p[n] != '"')
+		n++;
+	return n - 1;
+}
+
+/* Append to @out what changes in @column with @text, which it takes: ",-1" for the first of
+ * the recent ones, or how much of the beginning stays, and what follows. False if nothing.
+ */
+static bool add_change(struct column *column, struct buf text, struct buf *out)
+{
+	const struct buf *last = &column->recent[column->last];
+	size_t kept, quote = *text.p == '"';
+
+	for (unsigned int i = 0; i < RECENT; i++) {
+		const struct buf *one = &column->recent[(column->last + i) % RECENT];
+
+		if (text.len != one->len || memcmp(text.p, one->p, text.len) != 0)
+			continue;
+		buf_done(&text);
+		column->last = (column->last + i) % RECENT;
+		if (i)
+			buf_addf(out, ",-%u", column->last + 1);
+		return i;
+	}
+	kept = common_prefix(&text, last);
+	buf_addf(out, ",%zu,%s", kept, quote ? "\"" : "");
+	buf_add(out, text.p + quote + kept, text.len - quote - kept);
+	column->last = column->next++ % RECENT;
+	buf_done(&column->recent[column->last]);
+	column->recent[column->last] = text;
+	return true;
+}
+
+/* milliseconds since the refusal before, times, which texts have changed, as bits, and the
+ * changes: a hundred thousand refusals are a tenth as long as the lines of the store
  */
 static int add_refusal(void *arg, const struct violation *v)
 {
@@ -174,34 +227,25 @@ static int add_refusal(void *arg, const struct violation *v)
 		v->run, v->command, v->exe, violation_kind_name(v->kind), v->target, v->reason,
 		v->rule_file, v->rule_key, v->suggest_edit, process,
 	};
-	size_t end;
+	auto_buf struct buf changes = { 0 };
+	unsigned int changed = 0;
 
 	if (v->time_ms < page->since_ms || !is_wanted(page, v->run))
 		return 0;
-	begin_record(page);
-	buf_addf(&page->json, "[%" PRId64 ",%" PRIu64, v->time_ms - page->last_ms, v->count);
-	page->last_ms = v->time_ms;
-	end = page->json.len;
-	for (size_t i = 0; i < TEXTS; i++) {
-		auto_buf struct buf text = { 0 };
+	for (unsigned int i = 0; i < TEXTS; i++) {
+		struct buf text = { 0 };
 
 		if (i < TEXTS - 1)
 			violation_add_text(&text, texts[i]);
 		else
 			add_suggestion(v, &text);
-		buf_addc(&page->json, ',');
-		if (text.len == page->last[i].len && !memcmp(text.p, page->last[i].p, text.len)) {
-			buf_addc(&page->json, '0');
-			continue;
-		}
-		add_inert(page, text.p, text.len);
-		end = page->json.len;
-		buf_done(&page->last[i]);
-		page->last[i] = text;
-		text = (struct buf){ 0 };
+		changed |= (unsigned int)add_change(&page->columns[i], text, &changes) << i;
 	}
-	page->json.len = end;
-	buf_addc(&page->json, ']');
+	begin_record(page);
+	buf_addf(&page->json, "%" PRId64 ",%" PRIu64 ",%u", v->time_ms - page->last_ms, v->count,
+		 changed);
+	page->last_ms = v->time_ms;
+	add_inert(page, changes.p, changes.len);
 	return 0;
 }
 

@@ -5,6 +5,7 @@ import base64
 import hashlib
 import json
 import os
+import random
 import re
 import sys
 
@@ -32,6 +33,28 @@ def runs_of(data):
     return list({r["run"]: r for r in data["runs"]}.values())
 
 
+def refusals_of(data):
+    """As the script of the page reads them: [time, times, texts...]"""
+    left, time, row, found = list(reversed(data["refusals"])), 0, [None] * 11, []
+    recent, seen = [[None] * 8 for _ in row], [0] * 11
+    while left:
+        time += left.pop()
+        times, changed = left.pop(), left.pop()
+        for i in range(11):
+            if not changed >> i & 1:
+                continue
+            kept = left.pop()
+            if kept < 0:
+                row[i] = recent[i][-kept - 1]
+                continue
+            rest = left.pop()
+            row[i] = row[i][:kept] + rest if kept else rest
+            recent[i][seen[i] % 8] = row[i]
+            seen[i] += 1
+        found.append([time, times, *row])
+    return found
+
+
 def refusal(target, **more):
     return json.dumps({"v": 1, "time": "2026-01-31T12:34:56.789Z", "run": "R" + target,
                        "command": target, "kind": "fs-write", "op": "openat", "exe": target,
@@ -47,7 +70,7 @@ def the_page_has_runs_and_refusals(t):
     runs = runs_of(data)
     equal([(r["command"].split()[0], r["status"]) for r in runs],
           [("sh", 4), ("true", 0)])
-    [v] = data["refusals"]
+    [v] = refusals_of(data)
     equal((v[6], v[2]), (t.away + "/a", runs[0]["run"]))
     contains(v[12], "cloche policy allow write")
     contains(data["tiers"]["landlock"][0]["promise"], "hidden")
@@ -61,6 +84,25 @@ def the_page_has_runs_and_refusals(t):
     t.run("report", "--since", "soon").ended(2)
     page = t.run("report", "--since", "1h").ok().out
     equal(len(runs_of(json.loads(data_of(page)))), 2)
+
+
+@test
+def every_text_survives_the_compression_of_the_page(t):
+    """Texts that are repeated, that begin alike, and that have other lengths in the script"""
+    seed = random.randrange(1 << 30)
+    chance, parts = random.Random(seed), ["/a", "b", "\u00e9", "\U0001f600", "\u2028", "\\", '"', "<&>", "\x1b", "\u202e"]
+    note("seed", seed)
+    texts = ["".join(chance.choice(parts) for _ in range(chance.randrange(1, 6))) for _ in range(30)]
+    lines, rows = [], []
+    for i in range(2000):
+        v = {"time": f"2026-01-31T12:{i // 60 % 60:02}:{i % 60:02}.789Z", "run": chance.choice(texts), "command": chance.choice(texts),
+             "exe": chance.choice(texts[:5]), "kind": chance.choice(["fs-write", "fs-read"]), "target": chance.choice(texts),
+             "reason": chance.choice(texts[:3]), "rule": chance.choice([None, {"file": texts[0], "path": texts[1]}]), "count": i + 1}
+        rule = v["rule"] or {"file": None, "path": None}
+        rows.append([i + 1, v["run"], v["command"], v["exe"], v["kind"], v["target"], v["reason"], rule["file"], rule["path"]])
+        lines.append(refusal(v.pop("target"), **v))
+    t.write(os.path.join(t.home, STORE), "".join(lines), 0o600)
+    equal([v[1:10] for v in refusals_of(json.loads(data_of(t.run("report").ok().out)))], rows)
 
 
 @test
@@ -87,7 +129,7 @@ subprocess.run(["/bin/touch", "/usr/lib/x"])
     [used] = re.findall(r"time=(\d+)/3600000", run["limits"])
     check(0 < int(used) < 3600000, used)
     # The process, below what started it, whatever that calls itself
-    [v] = data["refusals"]
+    [v] = refusals_of(data)
     check(re.fullmatch(r"\d+ a\?1 b/\d+", v[11]), v[11])
     # The control: nothing is there that did not happen
     t.inside("true").ok()
@@ -146,7 +188,7 @@ def hostile_names_stand_in_the_page_as_data(t):
     text = data_of(t.run("report").ok().out)
     for bad in "<", ">", "&", "\u2028", "\u2029", "\u202e", "\x1b":
         lacks(text, bad)
-    equal([v[6] for v in json.loads(text)["refusals"]], HOSTILE)
+    equal([v[6] for v in refusals_of(json.loads(text))], HOSTILE)
 
 
 @test
@@ -158,8 +200,8 @@ def a_page_of_one_session(t):
             json.dumps({**run, "run": "RC"}) + "\n" + refusal("A", suggest={"edit": None, "command": "allow A"}) + refusal("B") + refusal("C"), 0o600)
     data = json.loads(data_of(t.run("report", "--session", "work").ok().out))
     equal([r["run"] for r in data["runs"]], ["RA"])
-    equal([(v[6], v[12]) for v in data["refusals"]], [("A", "allow \0")])
-    equal(len(json.loads(data_of(t.run("report").ok().out))["refusals"]), 3)
+    equal([(v[6], v[12]) for v in refusals_of(data)], [("A", "allow \0")])
+    equal(len(refusals_of(json.loads(data_of(t.run("report").ok().out)))), 3)
     contains(t.run("report", "--session", "none").ended(2).err, "no record of a session 'none'")
 
 
