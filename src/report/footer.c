@@ -78,10 +78,26 @@ void footer_kind(enum violation_kind kind, struct buf *out)
 		buf_adds(out, name);
 }
 
-/* Why, and what to do about it where no command does that */
-static void add_why(const struct violation *v, struct buf *out)
+/* True if the command can be shown as it is: a name in it may hold what a terminal,
+ * or, with @tags, a reader of tags must not get
+ */
+static bool has_command(const struct violation *v, bool tags)
 {
-	const char *how = v->suggest_command ? NULL : v->suggest_edit;
+	auto_buf struct buf safe = { 0 };
+
+	if (!v->suggest_command)
+		return false;
+	if (tags)
+		add_safe(&safe, v->suggest_command, VIOLATION_TEXT_MAX);
+	else
+		text_escape(&safe, v->suggest_command);
+	return !strcmp(buf_str(&safe), v->suggest_command);
+}
+
+/* Why, and what to do about it where no command does that */
+static void add_why(const struct violation *v, bool tags, struct buf *out)
+{
+	const char *how = has_command(v, tags) ? NULL : v->suggest_edit;
 
 	if (!v->reason && !how)
 		return;
@@ -95,26 +111,13 @@ static void add_why(const struct violation *v, struct buf *out)
 	buf_addc(out, ')');
 }
 
-/* True if the command can be shown as it is: a name in it may hold what a terminal
- * or a reader of tags must not get
- */
-static bool has_command(const struct violation *v)
-{
-	auto_buf struct buf safe = { 0 };
-
-	if (!v->suggest_command)
-		return false;
-	add_safe(&safe, v->suggest_command, VIOLATION_TEXT_MAX);
-	return !strcmp(buf_str(&safe), v->suggest_command);
-}
-
 void footer_line(const struct violation *v, struct buf *out)
 {
 	buf_adds(out, "deny ");
 	footer_kind(v->kind, out);
 	buf_addc(out, ' ');
 	add_safe(out, v->target ? v->target : "(unknown)", VIOLATION_TEXT_MAX);
-	add_why(v, out);
+	add_why(v, true, out);
 	if (v->count > 1)
 		buf_addf(out, " x%" PRIu64, v->count);
 }
@@ -125,9 +128,9 @@ void footer_text(const struct violation *v, const char *indent,
 	buf_addf(out, "%s ", violation_kind_words(v->kind));
 	add_safe(out, v->target ? v->target : "(unknown)",
 		 FOOTER_TARGET_MAX);
-	add_why(v, out);
+	add_why(v, false, out);
 	buf_addc(out, '\n');
-	if (has_command(v))
+	if (has_command(v, false))
 		buf_addf(out, "%s%s\n", indent, v->suggest_command);
 }
 
@@ -291,7 +294,7 @@ static void add_tags(const struct lines *lines, uint64_t gone,
 	for (size_t i = 0; i < lines->len; i++) {
 		footer_line(&lines->v[i], out);
 		buf_addc(out, '\n');
-		if (has_command(&lines->v[i]))
+		if (has_command(&lines->v[i], true))
 			buf_addf(out, "allow: %s\n",
 				 lines->v[i].suggest_command);
 	}
@@ -313,7 +316,7 @@ static size_t count_fitting(const struct lines *lines, size_t room)
 	size_t n = 0;
 
 	for (; n < lines->len; n++) {
-		const size_t need = 1 + has_command(&lines->v[n]);
+		const size_t need = 1 + has_command(&lines->v[n], false);
 
 		if (need > room)
 			break;

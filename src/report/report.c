@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,20 +30,18 @@
 #include "report/command-text.h"
 #include "report/ring.h"
 #include "report/run-record.h"
-#include "report/suggestion.h"
 #include "report/violation-store.h"
 
 enum { STAT_MAX = 256, PARENTS_MAX = 16 };
 
 /**
  * struct report - The configuration, copies of its strings, and what came of it
- * @line:	The whole command line, if its addresses hide nothing
  * @rest:	Of the last line, which the stream did not take
  * @last_pid, @parents: The process of the last record, and its ancestors
  */
 struct report {
 	struct report_config config;
-	char *run, *command, *line, *project, *missing, *store_dir, *parents;
+	char *run, *command, *missing, *store_dir, *parents;
 	pid_t last_pid;
 	struct buf rest;
 	struct violation_store *store;
@@ -211,9 +210,7 @@ static void complete(struct report *report, const struct violation *v,
 	if (ret->kind != VIOLATION_FS_WRITE && ret->kind != VIOLATION_FS_CREATE &&
 	    ret->kind != VIOLATION_FS_RENAME && ret->kind != VIOLATION_FS_READ)
 		suggestion_fill(ret, NULL);
-	suggestion_instead(ret, report->line);
-	if (report->project)
-		suggestion_for(ret, report->project);
+	suggestion_finish(ret, &report->config.rerun);
 }
 
 static void take_record(void *arg, const struct violation *v)
@@ -239,22 +236,27 @@ static void take_record(void *arg, const struct violation *v)
 	}
 }
 
+static const char *copy_text(const char *text)
+{
+	return text ? mem_strdup(text) : NULL;
+}
+
 struct report *report_new(const struct report_config *config)
 {
 	struct report *report = mem_zalloc(sizeof(*report));
+	struct rerun *how = &report->config.rerun;
 
 	report->config = *config;
 	report->run = mem_strdup(config->run);
 	if (config->command) {
 		report->command = mem_strdup(config->command);
 		command_text_strip(report->command);
-		if (!config->cut && !strcmp(report->command, config->command))
-			report->line = mem_strdup(config->command);
 		if (strlen(report->command) > REPORT_COMMAND_MAX)
 			report->command[REPORT_COMMAND_MAX] = '\0';
 	}
-	if (config->project)
-		report->project = mem_strdup(config->project);
+	how->options = copy_text(how->options);
+	how->line = copy_text(how->line);
+	how->project = copy_text(how->project);
 	report->sink = (struct violation_sink) { take_record, report };
 	if (config->store_dir)
 		report->store_dir = mem_strdup(config->store_dir);
@@ -271,8 +273,9 @@ void report_free(struct report *report)
 	free(report->store_dir);
 	free(report->run);
 	free(report->command);
-	free(report->line);
-	free(report->project);
+	free((char *)(uintptr_t)report->config.rerun.options);
+	free((char *)(uintptr_t)report->config.rerun.line);
+	free((char *)(uintptr_t)report->config.rerun.project);
 	free(report->missing);
 	free(report->parents);
 	free(report);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "report/footer.h"
+#include "report/suggestion.h"
 #include "report/violation.h"
 
 struct list_rules;
@@ -16,15 +17,14 @@ struct run_record;
 enum {
 	REPORT_RUN_SIZE = 27,		/* A run's id: 26 characters */
 	REPORT_COMMAND_MAX = 200,	/* Bytes kept of the command line */
+	REPORT_LINE_MAX = 2048,		/* A longer one is not suggested again */
 };
 
 /**
  * struct report_config - Where records go
  * @run:	The run's id (report_run_id())
  * @command:	The command line (report/command-text.h); shortened
- * @cut:	Something was cut from it, so that it cannot be suggested again
- * @project:	Where rules are to be stored, if that is not where the reader is;
- *		or NULL
+ * @rerun:	How the run was started; its strings are copied
  * @ignores:	Rules that hide records, the caller's; or NULL
  * @stream:	Descriptor for JSON lines, or -1; the caller's
  * @take:	Gets each record that goes out, with @arg: 0, or a negative
@@ -35,8 +35,9 @@ enum {
  * @nested:	A sandbox around this one reports as well: no word of what this one lacks
  */
 struct report_config {
-	const char *run, *command, *project;
-	bool cut, nested;
+	const char *run, *command;
+	struct rerun rerun;
+	bool nested;
 	const struct list_rules *ignores;
 	int stream;
 	int (*take)(void *arg, const struct violation *v);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -203,20 +204,99 @@ static const struct instead *find_instead(const struct violation *v)
 	return NULL;
 }
 
-/* "cloche run OPTIONS -- " is for the @command of this run, if that is known */
-static void complete_run(struct violation *v, const char *command)
-{
-	static const char end[] = " -- ";
-	const size_t n = v->suggest_command ? strlen(v->suggest_command) : 0;
-	auto_free char *begun = NULL;
+static const char policy_line[] = "cloche policy allow ", run_line[] = "cloche run",
+		  run_end[] = " -- ";
 
-	if (n < strlen(end) || strcmp(v->suggest_command + n - strlen(end), end) != 0)
+/* What is left of @text behind @start; NULL if it starts with something else */
+static const char *after(const char *text, const char *start)
+{
+	const size_t n = strlen(start);
+
+	return !strncmp(text, start, n) ? text + n : NULL;
+}
+
+/* @rule, "KIND VALUE", as an option of run; NULL: there is none */
+static char *rule_option(const char *rule)
+{
+	static const struct { const char *kind, *option; } rows[] = {
+		{ "host ", "--allow" }, { "read ", "--read" }, { "write ", "--write" },
+		{ "socket ", "--unix-socket" }, { "port ", "--host-port" },
+		{ "variable ", "--env" }, { "address ", "--allow-ip" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *value = after(rule, rows[i].kind);
+
+		if (value && strcmp(rule, "socket all") != 0)
+			return mem_printf(" %s %s%s", rows[i].option, value, run_end);
+	}
+	return NULL;
+}
+
+/* "cloche run", the run's own options, @more, which ends in "-- ", and its command, if
+ * @more does not end in one
+ */
+static char *repeat(const struct rerun *how, const char *more)
+{
+	const size_t n = strlen(more), end = strlen(run_end);
+
+	return how->line && is_plain(how->line) ? mem_printf("%s%s%s%s", run_line, how->options, more,
+				      n >= end && !strcmp(more + n - end, run_end) ?
+				      how->line : "") : NULL;
+}
+
+char *suggestion_for(const char *command, const struct rerun *how)
+{
+	const char *rule = after(command, policy_line);
+	const char *more = after(command, run_line);
+	auto_free char *option = rule && how->no_settings ? rule_option(rule) : NULL;
+	auto_buf struct buf line = { 0 };
+
+	if (more)
+		return repeat(how, more);
+	if (rule && how->no_settings)
+		return option ? repeat(how, option) : NULL;
+	if (!rule || !how->project)
+		return mem_strdup(command);
+	buf_addf(&line, "%s--cwd ", policy_line);
+	text_shell_quote(&line, how->project);
+	buf_addf(&line, " %s", rule);
+	return buf_take(&line);
+}
+
+/* --write takes only what is there; a rule takes what will be there as well */
+static bool must_be_made(const struct violation *v, const char *rule)
+{
+	auto_buf struct buf value = { 0 };
+
+	buf_adds(&value, "write ");
+	if (v->target)
+		text_shell_quote(&value, v->target);
+	return rule && v->target && !strcmp(rule, buf_str(&value)) &&
+	       access(v->target, F_OK) < 0;
+}
+
+/* As suggestion_for(); where there is no line, or it cannot be shown, the reader gets
+ * the options to add
+ */
+static void finish_command(struct violation *v, const struct rerun *how)
+{
+	auto_free char *old = take_ptr(v->suggest_command);
+	const char *rule = old ? after(old, policy_line) : NULL;
+	auto_free char *option = rule ? rule_option(rule) : NULL;
+	const char *more = old ? after(old, run_line) : NULL;
+	const char *text = more ? more : option;
+	const bool made = how->no_settings && must_be_made(v, rule);
+
+	if (!old)
 		return;
-	begun = take_ptr(v->suggest_command);
-	if (command)
-		v->suggest_command = mem_printf("%s%s", begun, command);
-	else
-		v->suggest_edit = mem_printf("'%s...'", begun);
+	v->suggest_command = made ? NULL : suggestion_for(old, how);
+	if (!more && !(rule && how->no_settings))
+		return;
+	free(v->suggest_edit);
+	v->suggest_edit = text ? mem_printf("%srun it again with%.*s", made ? "make it, and " : "",
+				(int)(strstr(text, run_end) - text), text) :
+			  mem_strdup("no option allows it, and with --no-settings no rule counts");
 }
 
 /* The browser's own command line with a directory of its own, where it is the command */
@@ -227,35 +307,31 @@ static void suggest_profile(struct violation *v, const char *command)
 
 	if (word && v->exe && !strcmp(path_base(word), path_base(v->exe)) &&
 	    !strstr(word, "firefox"))
-		v->suggest_command = mem_printf("cloche run -- %s --user-data-dir=/tmp/profile%s",
-						word, command + n);
+		v->suggest_command = mem_printf("%s%s%s --user-data-dir=/tmp/profile%s",
+						run_line, run_end, word, command + n);
 }
 
-void suggestion_instead(struct violation *v, const char *command)
+static void warn(struct violation *v)
 {
-	const struct instead *in = v->target && (v->suggest_command ||
-						 v->suggest_edit) ?
-				   find_instead(v) : NULL;
+	if (v->kind == VIOLATION_FS_READ && v->suggest_command &&
+	    !v->rule_file && strncmp(v->target, "/etc/", 5) != 0 &&
+	    strncmp(v->target, "/run/", 5) != 0)
+		suggestion_nothing(v, "allow it only if the command is to have it");
+	if (v->kind == VIOLATION_FS_WRITE && v->suggest_command &&
+	    find_dangerous(v->target))
+		suggestion_nothing(v, find_dangerous(v->target));
+	if (v->suggest_command && is_browser_profile(v->target)) {
+		free(take_ptr(v->suggest_edit));
+		free(take_ptr(v->suggest_command));
+	}
+}
+
+static void suggest_instead(struct violation *v, const struct instead *in,
+			    const char *command)
+{
 	auto_free char *socket = NULL;
 	auto_buf struct buf line = { 0 };
 
-	complete_run(v, command);
-	if (v->kind != VIOLATION_FS_READ && v->kind != VIOLATION_FS_WRITE)
-		return;
-	if (!in) {
-		if (v->kind == VIOLATION_FS_READ && v->suggest_command &&
-		    !v->rule_file && strncmp(v->target, "/etc/", 5) != 0 &&
-		    strncmp(v->target, "/run/", 5) != 0)
-			suggestion_nothing(v, "allow it only if the command is to have it");
-		if (v->kind == VIOLATION_FS_WRITE && v->suggest_command &&
-		    find_dangerous(v->target))
-			suggestion_nothing(v, find_dangerous(v->target));
-		if (v->suggest_command && is_browser_profile(v->target)) {
-			free(take_ptr(v->suggest_edit));
-			free(take_ptr(v->suggest_command));
-		}
-		return;
-	}
 	free(take_ptr(v->suggest_edit));
 	free(take_ptr(v->suggest_command));
 	suggestion_nothing(v, in->words);
@@ -263,37 +339,28 @@ void suggestion_instead(struct violation *v, const char *command)
 		suggest_profile(v, command);
 	for (size_t i = 0; !socket && i < 2 && in->sockets[i]; i++)
 		socket = find_socket(in->sockets[i]);
-	if (socket && !*in->options) {
-		buf_adds(&line, "cloche policy allow socket ");
-		text_shell_quote(&line, socket);
-		v->suggest_command = buf_take(&line);
+	if (!socket)
 		return;
-	}
-	if (!socket || !command)
-		return;
-	buf_adds(&line, "cloche run --unix-socket ");
+	buf_adds(&line, *in->options ? "cloche run --unix-socket "
+				     : "cloche policy allow socket ");
 	text_shell_quote(&line, socket);
-	buf_addf(&line, "%s -- %s", in->options, command);
+	if (*in->options)
+		buf_addf(&line, "%s%s", in->options, run_end);
 	v->suggest_command = buf_take(&line);
 }
 
-void suggestion_for(struct violation *v, const char *dir)
+void suggestion_finish(struct violation *v, const struct rerun *how)
 {
-	static const char policy[] = "cloche policy allow ", run[] = "cloche run ";
-	const char *old = v->suggest_command;
-	const size_t n = !old ? 0 :
-		!strncmp(old, policy, strlen(policy)) ? strlen(policy) :
-		!strncmp(old, run, strlen(run)) ? strlen(run) : 0;
-	auto_buf struct buf line = { 0 };
+	const bool file = v->target && (v->kind == VIOLATION_FS_READ ||
+					v->kind == VIOLATION_FS_WRITE);
+	const struct instead *in = file && (v->suggest_command || v->suggest_edit) ?
+				   find_instead(v) : NULL;
 
-	if (!n)
-		return;
-	buf_add(&line, old, n);
-	buf_adds(&line, "--cwd ");
-	text_shell_quote(&line, dir);
-	buf_addf(&line, " %s", old + n);
-	free(v->suggest_command);
-	v->suggest_command = buf_take(&line);
+	if (in)
+		suggest_instead(v, in, how->line);
+	else if (file)
+		warn(v);
+	finish_command(v, how);
 }
 
 const struct list_rule *ignore_find(const struct list_rules *rules,

@@ -4,6 +4,8 @@
 #ifndef REPORT_SUGGESTION_H
 #define REPORT_SUGGESTION_H
 
+#include <stdbool.h>
+
 struct list_rules;
 struct violation;
 
@@ -23,13 +25,30 @@ void suggestion_unprotect(struct violation *v, const char *name);
 /* Add to the reason why there is no such rule, or what to think of */
 void suggestion_nothing(struct violation *v, const char *why);
 
-/* @v is complete: where it is a key or a session that a program wanted, suggest the
- * agent's socket for @command (a shell line, or NULL) instead of the file
+/**
+ * struct rerun - How a run was started, for a line that starts it again
+ * @options:	Its options, as words of a shell, each behind a blank; "" for none
+ * @line:	Its command, as words of a shell; NULL: it cannot be repeated
+ * @project:	The project that rules are for, if that is not where the reader is; or NULL
+ * @no_settings: No settings file counts, so only an option can allow something
  */
-void suggestion_instead(struct violation *v, const char *command);
+struct rerun {
+	const char *options, *line, *project;
+	bool no_settings;
+};
 
-/* The command that @v suggests is for the project @dir, wherever it is typed */
-void suggestion_for(struct violation *v, const char *dir);
+/* What makes the run of @how work where @command does so for a run without options:
+ * "cloche policy allow ..." for its project, or as an option where no settings file
+ * counts; "cloche run OPTIONS -- " with all that this run was given. Any other command
+ * stays as it is. The caller frees; NULL: there is no such line.
+ */
+char *suggestion_for(const char *command, const struct rerun *how);
+
+/* @v is complete: where it is a key or a session that a program wanted, suggest the
+ * agent's socket instead of the file; and make the command that it suggests one for the
+ * run of @how
+ */
+void suggestion_finish(struct violation *v, const struct rerun *how);
 
 /* The rule's line of ignoreViolations that hides @v, or NULL */
 const struct list_rule *ignore_find(const struct list_rules *rules,

@@ -98,6 +98,45 @@ TEST(a_rule_is_lifted_where_it_was_written)
 	free(v.suggest_edit);
 }
 
+static void check_for(const char *command, const struct rerun *how, const char *expect)
+{
+	auto_free char *got = suggestion_for(command, how);
+
+	if (expect)
+		CHECK_STR(got, expect);
+	else
+		CHECK(!got);
+}
+
+TEST(a_line_is_for_the_run_that_was_refused)
+{
+	const struct rerun plain = { "", "make", NULL, false },
+		there = { " --cwd '/a b'", "make", "/a b", false },
+		home = { " --profile home", "sh -c 'make < x'", NULL, false },
+		alone = { " --no-settings", "make", NULL, true },
+		cut = { " --no-settings", NULL, NULL, true },
+		several = { "", "sh -c 'a\nb'", NULL, false };
+	const char *jail = "cloche run --net jail -- ",
+		   *write = "cloche policy allow write /x",
+		   *profile = "cloche run -- chromium --user-data-dir=/tmp/profile";
+
+	check_for(write, &plain, write);
+	check_for(write, &there, "cloche policy allow --cwd '/a b' write /x");
+	check_for(write, &alone, "cloche run --no-settings --write /x -- make");
+	check_for("cloche policy allow socket all", &alone, NULL);
+	check_for("cloche policy allow unprotect hooks", &alone, NULL);
+	check_for("cloche policy allow address 10.0.0.1", &alone,
+		  "cloche run --no-settings --allow-ip 10.0.0.1 -- make");
+	check_for(write, &cut, NULL);
+	check_for(jail, &plain, "cloche run --net jail -- make");
+	check_for(jail, &there, "cloche run --cwd '/a b' --net jail -- make");
+	check_for(jail, &home, "cloche run --profile home --net jail -- sh -c 'make < x'");
+	check_for(jail, &several, NULL);
+	check_for(profile, &home,
+		  "cloche run --profile home -- chromium --user-data-dir=/tmp/profile");
+	check_for("cloche violations restore abc", &alone, "cloche violations restore abc");
+}
+
 TEST(ignore_rules_need_the_command_and_the_text)
 {
 	struct list_rule rules[] = {

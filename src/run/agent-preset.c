@@ -233,6 +233,7 @@ int options_expand(struct options *options, struct err *err)
 	auto_buf struct buf names = { 0 };
 	int r, keys;
 
+	options->given = options->len;
 	if (!name)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(presets); i++) {

@@ -130,7 +130,7 @@ static bool tell_rule(const struct view *view, const char *path, bool itself,
 	return true;
 }
 
-void exec_error_explain(const struct plan *plan, struct err *err)
+void exec_error_explain(const struct plan *plan, const char *options, struct err *err)
 {
 	const char *path = "";
 	auto_free char *at = NULL;
@@ -144,8 +144,8 @@ void exec_error_explain(const struct plan *plan, struct err *err)
 		auto_buf struct buf line = { 0 };
 
 		text_shell_quote(&line, plan->argv[0]);
-		fail(err, err->code, "%s; a line for the shell goes behind -c: cloche run -c %s",
-		     before, buf_str(&line));
+		fail(err, err->code, "%s; a line for the shell goes behind -c: cloche run%s -c %s",
+		     before, options, buf_str(&line));
 		return;
 	}
 	at = exec_error_find(plan->argv[0], path, plan->cwd);

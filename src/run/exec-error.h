@@ -15,8 +15,9 @@ struct plan;
 char *exec_error_find(const char *name, const char *path, const char *cwd);
 
 /* @err says that the command could not be started: add the rule that hides it,
- * or what it is started with, if there is one
+ * or what it is started with, if there is one; or -c, if it was meant for a shell.
+ * @options: those of the run, as words of a shell, each behind a blank
  */
-void exec_error_explain(const struct plan *plan, struct err *err);
+void exec_error_explain(const struct plan *plan, const char *options, struct err *err);
 
 #endif /* RUN_EXEC_ERROR_H */

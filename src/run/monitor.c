@@ -26,7 +26,6 @@
 #include "observe/observer.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
-#include "report/command-text.h"
 #include "report/footer.h"
 #include "report/report.h"
 #include "report/run-record.h"
@@ -83,8 +82,8 @@ int monitor_new(struct run *run)
 	const struct decision *d = &run->decision;
 	struct host_channel *channel = run->output->channel;
 	struct monitor *w = run->monitor = mem_zalloc(sizeof(*w));
-	auto_buf struct buf command = { 0 };
-	bool cut;
+	auto_buf struct buf command = { 0 }, options = { 0 };
+	struct rerun rerun;
 	int r;
 
 	w->run = run;
@@ -95,13 +94,10 @@ int monitor_new(struct run *run)
 			      &w->stream, run->err);
 	if (r < 0)
 		return r;
-	cut = command_text((const char *const *)d->plan->argv, REPORT_COMMAND_MAX,
-			   &command);
+	rerun = run_report_rerun(run, &options, &command);
 	report_run_id(w->id);
 	w->report = report_new(&(struct report_config){
-		.run = w->id, .command = buf_str(&command), .cut = cut,
-		.project = options_get(run->options, OPTION_CWD) ?
-			   d->policy->cwd : NULL,
+		.run = w->id, .command = buf_str(&command), .rerun = rerun,
 		.ignores = &d->policy->lists[LIST_IGNORES],
 		.stream = w->stream, .store_dir = w->state,
 		.nested = d->plan->machine.nested,

@@ -53,12 +53,13 @@ struct option_value {
  * @reads_no_secrets: Only explain what would be done
  * @joins:	The command joins a living session: its sandbox is built, so the project is
  *		not searched for protected names. run_start() clears it.
+ * @given:	How many of @v the user gave; options_expand() adds the others
  * @granted:	Paths that the user, asked by --ask, lets the rest of the run write
  * @as_srt:	The settings file must be what srt takes (policy/srt-settings.h)
  */
 struct options {
 	struct option_value *v;
-	size_t len, cap;
+	size_t len, cap, given;
 	char *const *env;
 	struct strings granted;
 	bool as_srt, reads_no_secrets, joins;

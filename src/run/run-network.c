@@ -607,7 +607,7 @@ static uint16_t port_of(int sock)
 		       ? ntohs(((const struct sockaddr_in *)&sa)->sin_port) : 0;
 }
 
-#define SERVED_INSIDE "port %u is served inside the sandbox only; to reach it from the host: cloche run --publish %u"
+#define SERVED_INSIDE "port %u is served inside the sandbox only; --publish %u makes it reachable from the host"
 
 /* The output goes to a file, but who started the server sits at the terminal */
 static void tell_terminal(uint16_t port)

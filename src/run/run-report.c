@@ -14,9 +14,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "plan/plan.h"
 #include "policy/env-rules.h"
+#include "report/command-text.h"
+#include "report/report.h"
 #include "report/violation.h"
 #include "run/command-stdio.h"
 #include "run/exec-error.h"
@@ -195,40 +198,118 @@ static void report_variables(const struct run *run)
 			   buf_str(&others));
 }
 
+/* False if @v cannot be printed. A secret's name and where its value is are none. */
+static bool repeat_one(const struct option_value *v, const char *cwd, struct buf *out)
+{
+	const char *value = v->id == OPTION_CWD ? cwd : v->value;
+	auto_buf struct buf text = { 0 };
+
+	if (v->id == OPTION_COMMAND || v->id == OPTION_SHELL || v->id == OPTION_EVENTS ||
+	    v->id == OPTION_CONTROL_FD || v->id == OPTION_DEBUG)
+		return true;
+	if ((v->id == OPTION_SETTINGS && *value == '{') ||
+	    (v->id == OPTION_SECRET_FROM && strstr(value, "=command:")) ||
+	    (v->id == OPTION_ENV &&
+	     command_text((const char *const []){ value, NULL }, SIZE_MAX, &text)))
+		return false;
+	buf_addf(out, " --%s", option_row(v->id)->name);
+	if (value) {
+		buf_addc(out, ' ');
+		text_shell_quote(out, value);
+	}
+	return true;
+}
+
+/* Append to @out what the user gave, as words of a shell, each behind a blank, for a line
+ * that starts the run again; without -c and what only a program that started the run can
+ * use. False if that cannot be printed: it holds a secret, or the text of a pipe.
+ */
+static bool repeat_options(const struct run *run, struct buf *out)
+{
+	const struct options *options = run->options;
+	bool all = true;
+
+	for (size_t i = 0; i < options->given; i++)
+		all = repeat_one(&options->v[i], run->decision.policy->cwd, out) && all;
+	return all;
+}
+
+struct rerun run_report_rerun(const struct run *run, struct buf *options,
+			      struct buf *command)
+{
+	const char *cwd = run->decision.policy->cwd;
+	const bool cut = command_text((const char *const *)run->command, REPORT_LINE_MAX,
+				      command);
+	const bool all = repeat_options(run, options);
+
+	return (struct rerun){
+		/* A session's holder has no command, and reports those of several */
+		.options = buf_str(options),
+		.line = all && !cut && command->len < REPORT_LINE_MAX && !run->serve ?
+			buf_str(command) : NULL,
+		.project = options_has(run->options, OPTION_CWD) ? cwd : NULL,
+		.no_settings = options_has(run->options, OPTION_NO_SETTINGS),
+	};
+}
+
 /* The command that would allow it, below a message */
 static void print_fix(const struct run *run, const struct policy_why *why)
 {
-	auto_buf struct buf line = { 0 };
+	auto_buf struct buf options = { 0 }, command = { 0 }, line = { 0 };
+	const struct rerun how = run_report_rerun(run, &options, &command);
+	auto_free char *fix = suggestion_for(why->suggest, &how);
 
-	buf_addf(&line, "            %s\n", why->suggest);
+	if (!fix)
+		return;
+	buf_addf(&line, "            %s\n", fix);
 	output_print(run->output, line.p, line.len);
 }
 
-/* A command that failed and names a file of the host's /tmp got the sandbox's own
- * /tmp instead, which no refusal reports: the file was just not there
+/* A command that failed and names a file of the host's /tmp, or in profile home of the
+ * home, got the sandbox's own directory instead, which no refusal reports: the file was
+ * just not there. True if @path is such a file.
  */
-static void report_tmp(const struct run *run)
+static bool report_missed(const struct run *run, const char *path)
 {
-	struct policy *policy = run->decision.policy;
+	const struct policy *policy = run->decision.policy;
+	const bool tmp = path_is_below("/tmp", path);
+	auto_buf struct buf safe = { 0 };
+	struct policy_why why;
+	bool told;
 
-	for (char *const *word = run->command; word && *word; word++) {
-		struct policy_why why;
+	if ((!tmp && (policy->profile != PROFILE_HOME || !policy->home ||
+		      !path_is_below(policy->home, path))) ||
+	    access(path, F_OK) < 0 ||
+	    policy_why_ask(run->decision.policy, POLICY_WHY_READ, path, &why, NULL) < 0)
+		return false;
+	told = !why.allowed && why.suggest;
+	text_escape(&safe, path);
+	if (told)
+		output_say(run->output, "%s is the sandbox's own: the host's %s is not in it%s",
+			   tmp ? "/tmp" : "the home", buf_str(&safe),
+			   tmp ? "" : "; allow it only if the command is to have it");
+	if (told && !strcmp(buf_str(&safe), path))
+		print_fix(run, &why);
+	policy_why_done(&why);
+	return told;
+}
 
-		if (strncmp(*word, "/tmp/", strlen("/tmp/")) ||
-		    access(*word, F_OK) < 0 ||
-		    policy_why_ask(policy, POLICY_WHY_READ, *word, &why, NULL) < 0)
-			continue;
-		if (!why.allowed && why.suggest) {
-			auto_buf struct buf safe = { 0 };
+/* report_missed() of the words in @text, a command with single blanks; the first */
+static bool report_words(const struct run *run, const char *text)
+{
+	const char *home = run->decision.policy->home;
 
-			text_escape(&safe, *word);
-			output_say(run->output, "/tmp is the sandbox's own: the host's %s is not in it",
-				   buf_str(&safe));
-			if (!strcmp(buf_str(&safe), *word))
-				print_fix(run, &why);
-		}
-		policy_why_done(&why);
+	for (size_t n; *text; text += n + (text[n] == ' ')) {
+		auto_free char *path = NULL;
+
+		n = strcspn(text, " ");
+		path = home && !strncmp(text, "~/", 2) ?
+		       mem_printf("%s%.*s", home, (int)n - 1, text + 1) :
+		       mem_strndup(text, n);
+		if (*path == '/' && report_missed(run, path))
+			return true;
 	}
+	return false;
 }
 
 /* sudo, su: the kernel ignores the bit without a word, and the program complains of
@@ -275,8 +356,10 @@ static void report_programs(const struct run *run)
 	auto_buf struct buf line = { 0 };
 	bool done = false;
 
+	for (char *const *word = run->command; !done && *word; word++)
+		done = **word == '/' && report_missed(run, *word);
 	text_shell_words(&line, (const char *const *)run->command, SIZE_MAX);
-	if (!shell_parse(buf_str(&line), &script))
+	if (done || !shell_parse(buf_str(&line), &script))
 		return;
 	(void)command_unfold(&script);
 	for (size_t i = 0; !done && i < script.commands.len; i++) {
@@ -285,7 +368,8 @@ static void report_programs(const struct run *run)
 			shell_plain_from(&script, c, c->assignments) : "";
 		auto_free char *name = mem_strndup(text, strcspn(text, " "));
 
-		done = *name && (report_setuid(run, name) || report_agent(run, name));
+		done = *name && (report_words(run, text) || report_setuid(run, name) ||
+				 report_agent(run, name));
 	}
 }
 
@@ -307,17 +391,23 @@ static void report_changes(struct run *run)
 void run_report_hints(const struct run *run)
 {
 	report_variables(run);
-	if (run->status != 0 && !options_has(run->options, OPTION_QUIET)) {
-		report_tmp(run);
+	if (run->status != 0 && !options_has(run->options, OPTION_QUIET))
 		report_programs(run);
-	}
+}
+
+void run_report_unstarted(struct run *run)
+{
+	auto_buf struct buf options = { 0 };
+
+	(void)repeat_options(run, &options);
+	exec_error_explain(run->decision.plan, buf_str(&options), run->err);
+	output_say(run->output, "%s", run->err->msg);
 }
 
 void run_report(struct run *run)
 {
 	if (run->failed) {
-		exec_error_explain(run->decision.plan, run->err);
-		output_say(run->output, "%s", run->err->msg);
+		run_report_unstarted(run);
 	} else {
 		report_limits(run);
 		run_network_finish(run->network);

@@ -164,6 +164,14 @@ void run_report(struct run *run);
  */
 void run_report_command(struct run *run);
 void run_report_hints(const struct run *run);
+/* The command was not started: why */
+void run_report_unstarted(struct run *run);
+
+/* How to start the run again (report/suggestion.h). Fills @options and @command, which the
+ * result points into: the command line without secrets, also where it cannot be repeated.
+ */
+struct rerun run_report_rerun(const struct run *run, struct buf *options,
+			      struct buf *command);
 
 /* End all processes of the run and let go of what it holds; prints nothing. Safe
  * at any stage, and twice.

@@ -35,7 +35,6 @@
 #include "report/report.h"
 #include "report/violation.h"
 #include "run/command-stdio.h"
-#include "run/exec-error.h"
 #include "run/host-channel.h"
 #include "run/options.h"
 #include "run/output.h"
@@ -461,8 +460,7 @@ static int end_joined(struct joined *j)
 	if (run->failed && run->status == EXIT_NOT_BUILT)
 		return run->err->code;
 	if (run->failed) {
-		exec_error_explain(run->decision.plan, run->err);
-		output_say(run->output, "%s", run->err->msg);
+		run_report_unstarted(run);
 		return run->status;
 	}
 	if (run->status < 0 && !run->job.timed_out)

@@ -293,7 +293,8 @@ bool verdict_yields(const struct verdict *v, enum view_op op, const char *path)
 
 	if (v->allowed || v->final)
 		return false;
-	if (!rule || rule->strength == RULE_BASELINE)
+	if (!rule || rule->strength == RULE_BASELINE ||
+	    (op == VIEW_READ && rule->place == PLACE_PRIVATE && path_is_below(rule->path, path)))
 		return true;
 	return op == VIEW_READ && rule->strength == RULE_USER && source &&
 	       source->scope != SCOPE_FLAG && source->scope != SCOPE_MANAGED &&

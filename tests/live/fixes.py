@@ -173,6 +173,11 @@ def a_file_of_the_hosts_tmp(t):
         contains(r.err, "/tmp is the sandbox's own")
         equal(t.inside("test", "!", "-e", file.name).ok().err, "")
         lacks(t.inside("cat", file.name + "-none").err, "cloche:")
+        other = os.path.join(t.away, "web")
+        os.makedirs(other)
+        contains(" ".join(lines(t.inside("cat", file.name, options=["--cwd", other]))),
+                 f"--cwd {other} read")
+        equal(lines(t.shell("true; cat " + file.name)), [line])
         paste(t, line).ok()
         equal(t.inside("cat", file.name).ok().out, "told")
 
@@ -379,6 +384,109 @@ def a_browser_gets_a_profile_of_its_own(t):
     equal(lines(r), [f"cloche run -- ./chromium --user-data-dir=/tmp/profile "
                      f"{t.home}/.config/chromium"])
     paste(t, lines(r)[0]).ok()
+
+
+NEEDS = """#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+int main(int c, char **v)
+{
+	const char *out = getenv("OUT");
+	int ours = c > 1 && !strncmp(v[1], "--user-data-dir=", 16);
+
+	if (!out || !fopen(out, "w") || !fopen("here", "w"))
+		return 2;
+	return mkdir(ours ? v[1] + 16 : v[c - 1], 0700) != 0;
+}
+"""
+
+
+@test
+def a_line_that_runs_again_has_the_options_of_the_first(t):
+    """Without any of them the command fails for another reason"""
+    need("cc")
+    other, out = os.path.join(t.away, "a project"), os.path.join(t.away, "out")
+    for path in (other, out, t.home + "/.config"):
+        os.makedirs(path, exist_ok=True)
+    t.write(os.path.join(other, "browser.c"), NEEDS)
+    t.outside("cc", "-o", "chromium", "browser.c", cwd=other).ok()
+    options = ["--write", out, "--env", f"OUT={out}/a b", "--cwd", other,
+               "--timeout", "90s", "--host-port", "9"]
+    r = t.inside("./chromium", t.home + "/.config/chromium", options=options).ended(1)
+    [line] = lines(r)
+    contains(line, f"cloche run --write {out} --env 'OUT={out}/a b' --cwd '{other}' "
+             "--timeout 90s --host-port 9 -- ./chromium --user-data-dir=/tmp/profile")
+    paste(t, line, cwd=t.home).ok()
+    for left_out in (f"--write {out} ", f"--env 'OUT={out}/a b' ", f"--cwd '{other}' "):
+        check(paste(t, line.replace(left_out, ""), cwd=t.home).code != 0, left_out)
+    # A secret is not printed, and then there is no line to paste
+    r = t.inside("./chromium", t.home + "/.config/chromium",
+                 options=[*options, "--env", "API_TOKEN=tok-1234567890"]).ended(1)
+    equal(lines(r), [])
+    lacks(r.err, "tok-1234567890")
+    contains(t.inside("make it", options=["--profile", "home", "--env", "A=b"]).ended(127).err,
+             "cloche run --profile home --env A=b -c 'make it'")
+
+
+@test
+def without_settings_an_option_is_printed(t):
+    """A rule would be stored, and not count in the second run"""
+    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    path = os.path.join(t.home, "host.sock")
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+    os.makedirs(t.home + "/sub")
+    t.write(t.home + "/.netrc", "K")
+    for script, option in (
+            ("cat ~/.netrc", f"--read {t.home}/.netrc"),
+            ("echo x > ~/sub/new", f"--write {t.home}/sub"),
+            (f"curl -sf http://localhost:{server.server_port}/",
+             f"--host-port {server.server_port}"),
+            (f"python3 -c 'import socket; socket.socket(socket.AF_UNIX)"
+             f".connect(\"{path}\")'", "--unix-socket " + path)):
+        r = t.shell(script, options=[*READS, "--no-settings"])
+        check(r.code != 0, script)
+        [line] = lines(r)
+        contains(line, f"cloche run {' '.join([*READS, '--no-settings'])} {option} -- ")
+        paste(t, line).ok()
+    explained(t, "echo x > .bashrc", "no option allows it", options=["--no-settings"])
+    explained(t, "echo x > ~/new", f"make it, and run it again with --write {t.home}/new",
+              options=["--no-settings"])
+    check(not t.exists(".cloche.json") and
+          not os.path.exists(t.home + "/.config/cloche/policy.json"))
+    server.shutdown()
+
+
+@test
+def a_line_of_several_lines_is_not_printed(t):
+    r = t.inside("python3", "-c", "import socket\ns = socket.socket(socket.AF_INET, "
+                 "socket.SOCK_DGRAM)\ns.connect(('203.0.113.9', 123))\ns.send(b'x')\n"
+                 "s.settimeout(20)\ns.recv(1)")
+    check(r.code != 0, repr(r))
+    equal(lines(r), [])
+    contains(r.err, "UDP is not passed on, only TCP; run it again with --net jail)")
+
+
+@test
+def a_home_of_the_sandboxs_own(t):
+    t.write(t.home + "/notes one", "told")
+    t.write(t.home + "/.ssh/id_test", "K")
+    home = ["--profile", "home"]
+    for script in (f"cat '{t.home}/notes one'", "cat ~/.ssh/id_test"):
+        command = shlex.split(script) if "one" in script else ["sh", "-c", script]
+        r = t.inside(*command, options=home)
+        check(r.code != 0, repr(r))
+        contains(r.err, "the home is the sandbox's own: the host's ")
+        contains(r.err, "allow it only if the command is to have it")
+        [line] = lines(r)
+        paste(t, line).ok()
+        t.inside(*command, options=home).ok()
+    lacks(t.inside("cat", t.home + "/none", options=home).err, "cloche:")
+    contains(t.run("policy", "why", "read", t.home + "/other", *home).ended(1).out,
+             "cloche policy allow read " + t.home + "/other")
 
 
 @test

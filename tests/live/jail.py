@@ -124,14 +124,21 @@ def the_printed_line_opens_a_private_address(t):
 @test
 def the_printed_line_for_udp_carries_it(t):
     with lan(t) as machine:
-        r = machine.run(CLOCHE, "run", "--", sys.executable, "-c",
-                        "import socket, sys; s = socket.socket(socket.AF_INET, "
-                        "socket.SOCK_DGRAM); s.settimeout(60); s.connect((sys.argv[1], "
-                        f"{PORT})); s.send(b'x'); print(s.recv(99))", INTERNET)
-        check(r.code != 0, repr(r))
-        r, line = pasted(machine, r)
-        contains(line, "cloche run --net jail -- ")
-        r.ok()
+        send = (sys.executable, "-c",
+                "import os, socket, sys; "
+                "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(60); "
+                f"s.connect((sys.argv[1], {PORT})); s.send(b'x'); print(s.recv(99)); "
+                "open(os.environ['OUT'], 'w')", INTERNET)
+        for options in ((), ("--profile", "home", "--cwd", t.dir, "--write", t.away)):
+            out = os.path.join(t.away, f"out-{len(options)}")
+            given = (*options, "--env", "OUT=" + out)
+            r = machine.run(CLOCHE, "run", *given, "--", *send)
+            check(r.code != 0, repr(r))
+            r, line = pasted(machine, r)
+            contains(line, f"cloche run {' '.join(given)} --net jail -- ")
+            if options:		# Without --write it cannot make the file
+                r.ok()
+            check(os.path.exists(out) == bool(options), repr(r))
 
 
 @test

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/fixes-network.py - the line for a refused host, pasted, makes it work"""
+
+import http.server
+import os
+import socketserver
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tls_origin import *
+
+BIN = os.path.dirname(os.path.abspath(CLOCHE))
+CONNECT = ("python3 -c 'import socket; "
+           "print(socket.create_connection((\"%s\", %d), 60).recv(9))'")
+
+
+class Greeting(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request.sendall(b"hello")
+
+
+def lines(r):
+    return [line.strip() for line in r.err.split("\n")
+            if line.startswith("            cloche ")]
+
+
+# What is run, and the value that is allowed
+HOSTS = {
+    "https": ("curl -sS -m 60 https://good.test/", "good.test"),
+    "http": ("curl -sSf -m 60 http://plain.test/", "plain.test"),
+    "another port": ("curl -sSf -m 60 http://plain.test:8080/", "plain.test:8080"),
+    "an address": (f"curl -sSf -m 60 http://{PLAIN}/", PLAIN),
+    "a socket by name": (CONNECT % ("other.test", 7), "other.test"),
+    "a socket by address": (CONNECT % (OTHER, 7), OTHER + ":7"),
+    "a name that is looked up": ("getent hosts other.test", "other.test"),
+}
+
+
+@test
+def hosts(t):
+    """Also where no settings file counts, and with the rules of another project"""
+    origins()
+    for server in (http.server.ThreadingHTTPServer((PLAIN, 8080), Origin),
+                   socketserver.ThreadingTCPServer((OTHER, 7), Greeting)):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    other = os.path.join(t.away, "web")
+    os.makedirs(other)
+    path = {"PATH": BIN + ":" + os.environ["PATH"]}
+    for name, (script, value) in HOSTS.items():
+        for options in ([], ["--no-settings"], ["--cwd", other]):
+            r = t.shell(script, options=options)
+            check(r.code != 0, name, repr(r))
+            found = lines(r)
+            check(any(value in line for line in found), value, repr(r))
+            equal(len(found), 1, repr(r))
+            t.outside("bash", "-c", found[0], env=path).ok(name)
+            if options != ["--no-settings"]:
+                t.shell(script, options=options).ok("after", *found)
+            else:
+                contains(found[0], f"cloche run --no-settings --allow {value} -- ")
+        t.run("policy", "remove", "host", value).ok()
+        t.run("policy", "remove", "--cwd", other, "host", value).ok()
+
+
+own_host(NAMES)
+make_certificates()
+main()
