@@ -80,3 +80,12 @@ void strings_done(struct strings *s)
 	free(s->v);
 	*s = (struct strings){ 0 };
 }
+
+bool strings_have(const struct strings *s, const char *text)
+{
+	for (size_t i = 0; i < s->len; i++) {
+		if (!strcmp(s->v[i], text))
+			return true;
+	}
+	return false;
+}

@@ -5,6 +5,7 @@
 #define BASE_MEM_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Every function here aborts the process when there is no memory: nothing
@@ -41,5 +42,6 @@ struct strings {
 };
 
 void strings_done(struct strings *s);
+bool strings_have(const struct strings *s, const char *text);
 
 #endif /* BASE_MEM_H */

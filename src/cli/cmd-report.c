@@ -78,20 +78,11 @@ static void page_done(struct page *page)
 	buf_done(&page->json);
 }
 
-static bool is_in_list(const struct strings *list, const char *text)
-{
-	for (size_t i = 0; i < list->len; i++) {
-		if (!strcmp(list->v[i], text))
-			return true;
-	}
-	return false;
-}
-
 static bool is_wanted(const struct page *page, const char *run)
 {
 	if (page->run && (!run || strcmp(run, page->run) != 0))
 		return false;
-	return !page->session || (run && is_in_list(&page->members, run));
+	return !page->session || (run && strings_have(&page->members, run));
 }
 
 /* Append one JSON text in which "<", ">", "&" and the line ends of JavaScript are escaped.
@@ -142,7 +133,7 @@ static int add_run(void *arg, const struct run_record *run)
 	begin_record(page);
 	add_inert(page, line.p, line.len);
 	if (run->project && page->projects.len < PROJECTS_MAX &&
-	    !is_in_list(&page->projects, run->project))
+	    !strings_have(&page->projects, run->project))
 		*vec_push(&page->projects) = mem_strdup(run->project);
 	return 0;
 }

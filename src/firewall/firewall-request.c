@@ -164,10 +164,8 @@ void firewall_done(struct firewall *f)
 
 static int allow_name(struct firewall *f, const char *name, struct err *err)
 {
-	for (size_t i = 0; i < f->names.len; i++) {
-		if (!strcmp(f->names.v[i], name))
-			return 0;
-	}
+	if (strings_have(&f->names, name))
+		return 0;
 	if (f->names.len == FIREWALL_NAMES_MAX)
 		return fail(err, -E2BIG, "too many names: %d at most",
 			    FIREWALL_NAMES_MAX);

@@ -38,11 +38,7 @@ bool journal_existed(const struct journal *j, const char *path)
 		if (path_is_within(j->existing.v[i], path))
 			return true;
 	}
-	for (size_t i = 0; i < j->sentinels.len; i++) {
-		if (!strcmp(j->sentinels.v[i], path))
-			return true;
-	}
-	return false;
+	return strings_have(&j->sentinels, path);
 }
 
 static json_t *encode_list(const struct strings *s)

@@ -471,11 +471,9 @@ static const char *find_reason(const struct planted *b, const char *path)
 	const struct journal *j = &b->journal;
 	const struct protected_row *row = find_row(j, b->config.view, path);
 
-	for (size_t i = 0; !row && i < j->obeyed.len; i++) {
-		if (!strcmp(j->obeyed.v[i], path))
-			return PLANTED_OBEYED;
-	}
-	return row ? row->reason : NULL;
+	if (row)
+		return row->reason;
+	return strings_have(&j->obeyed, path) ? PLANTED_OBEYED : NULL;
 }
 
 /* A name has appeared: if it is protected and not the user's, treat it as planted */

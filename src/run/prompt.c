@@ -754,11 +754,8 @@ static bool may_ask(const struct prompt *a, const struct question *q)
 {
 	const struct policy *policy = a->run->decision.policy;
 
-	for (size_t i = 0; i < a->refused.len; i++) {
-		if (!strcmp(a->refused.v[i], q->path))
-			return false;
-	}
-	return strlen(q->target) <= PATH_SHOWN_MAX && !glob_is_pattern(q->path) &&
+	return !strings_have(&a->refused, q->path) &&
+	       strlen(q->target) <= PATH_SHOWN_MAX && !glob_is_pattern(q->path) &&
 	       !never_list_path(policy, q->path) && !never_list_path(policy, q->target);
 }
 
