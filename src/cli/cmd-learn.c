@@ -104,7 +104,7 @@ static int try(struct learning *l, const struct need *without, struct needs *nee
 
 		if (line != without && !line->dropped)
 			*vec_push(&argv) = mem_printf("--%s=%s",
-						      need_option(line->kind),
+						      need_rows[line->kind].option,
 						      line->value);
 	}
 	*vec_push(&argv) = mem_strdup("--");
@@ -219,7 +219,7 @@ static int drop_needless(struct learning *l, struct err *err)
 			line->dropped = needless;
 		if (r == 0 && !none)
 			terminal_line(stderr, "without %s %s: %s",
-				      need_kind_name(line->kind), line->value,
+				      need_rows[line->kind].name, line->value,
 				      line->dropped ? "the same" : "needed");
 		trial_done(&trial);
 	}
@@ -254,7 +254,7 @@ static void add_command(const struct learning *l, const struct need *line,
 	buf_adds(out, "cloche policy allow ");
 	if (save && !strcmp(save, "user"))
 		buf_adds(out, "--scope user ");
-	buf_addf(out, "%s ", need_kind_name(line->kind));
+	buf_addf(out, "%s ", need_rows[line->kind].name);
 	text_shell_quote(out, line->value);
 }
 
@@ -290,7 +290,7 @@ static void print_lines(const struct learning *l)
 
 		if (line->dropped)
 			terminal_line(stdout, "  %s %s (%s)",
-				      need_kind_name(line->kind), line->value,
+				      need_rows[line->kind].name, line->value,
 				      line->dropped);
 	}
 	if (needs->refused.len)
@@ -322,11 +322,11 @@ static void print_document(const struct learning *l)
 		add_command(l, line, &command);
 		if (line->dropped)
 			json_array_append_new(dropped, json_pack("{s:s, s:o, s:s}",
-				"kind", need_kind_name(line->kind), "value",
+				"kind", need_rows[line->kind].name, "value",
 				json_text(line->value), "reason", line->dropped));
 		else
 			json_array_append_new(lines, json_pack("{s:s, s:o, s:o, s:o}",
-				"kind", need_kind_name(line->kind), "value",
+				"kind", need_rows[line->kind].name, "value",
 				json_text(line->value), "program",
 				json_text(line->program), "command",
 				json_text(buf_str(&command))));
@@ -365,7 +365,7 @@ static int save_line(const struct learning *l, const struct need *line,
 	auto_free char *self = own_path();
 	char *const argv[] = {
 		(char[]){ "cloche" }, (char[]){ "policy" }, (char[]){ "allow" },
-		scope, cwd, (char[]){ "--" }, mem_strdup(need_kind_name(line->kind)),
+		scope, cwd, (char[]){ "--" }, mem_strdup(need_rows[line->kind].name),
 		line->value, NULL,
 	};
 	const pid_t pid = fork();

@@ -110,29 +110,31 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
 }
 
-/* True if @n bytes of @text are one of @words; or, with @glob, match one */
-static bool is_named_in(const char *words, const char *text, size_t n, bool glob)
+/* True if @n bytes of @text match one of @globs */
+static bool is_named_in(const char *globs, const char *text, size_t n)
 {
-	auto_free char *word = NULL, *copy = mem_strndup(text, n);
-	const char *at = words;
+	auto_free char *list = mem_strdup(globs), *copy = mem_strndup(text, n);
+	char *rest = list;
+	const char *glob;
 
-	if (!glob)
-		return *copy && strcmp(words, "*") != 0 && text_has_word(words, copy);
-	while (*at) {
-		const size_t len = strcspn(at, " ");
-
-		free(word);
-		word = mem_strndup(at, len);
-		if (!fnmatch(word, copy, 0))
+	while ((glob = strsep(&rest, " "))) {
+		if (!fnmatch(glob, copy, 0))
 			return true;
-		at += len + strspn(at + len, " ");
 	}
 	return false;
 }
 
+/**
+ * struct scan - One file: its row, and the function for each value in it
+ */
+struct scan {
+	const struct marker *m;
+	marker_fn fn;
+	void *arg;
+};
+
 /* Hand on @n bytes, without the backslashes that formats put before ":" and "/" */
-static void emit(enum marker_what what, const char *text, size_t n, marker_fn fn,
-		 void *arg)
+static void emit(const struct scan *s, enum marker_what what, const char *text, size_t n)
 {
 	char value[MARKER_VALUE_MAX];
 	size_t len = 0;
@@ -143,7 +145,7 @@ static void emit(enum marker_what what, const char *text, size_t n, marker_fn fn
 		if (text[i] != '\\' && text[i])
 			value[len++] = text[i];
 	}
-	fn(arg, what, value, len);
+	s->fn(s->arg, what, value, len);
 }
 
 static bool has_scheme(const char *text, size_t n)
@@ -171,8 +173,8 @@ static size_t value_length(const char *text, size_t n)
 }
 
 /* A key ends at @at: the value behind it */
-static void scan_value(const char *line, size_t at, size_t n, bool main,
-		       marker_fn fn, void *arg)
+static void scan_value(const struct scan *s, const char *line, size_t at, size_t n,
+		       bool main)
 {
 	static const char uri[] = "uri(";
 	size_t len;
@@ -185,12 +187,12 @@ static void scan_value(const char *line, size_t at, size_t n, bool main,
 	at = skip(line, at, n, "\"'([ \t");
 	len = value_length(line + at, n - at);
 	if (len && (main || has_scheme(line + at, len)))
-		emit(main ? MARKER_REGISTRY : MARKER_URL, line + at, len, fn, arg);
+		emit(s, main ? MARKER_REGISTRY : MARKER_URL, line + at, len);
 }
 
-static void scan_line(const struct marker *m, const char *line, size_t n,
-		      marker_fn fn, void *arg)
+static void scan_line(const struct scan *s, const char *line, size_t n)
 {
+	const struct marker *m = s->m;
 	size_t at = 0;
 
 	while (at < n) {
@@ -203,16 +205,16 @@ static void scan_line(const struct marker *m, const char *line, size_t n,
 					   at + 1 < n && line[at + 1] == ' ';
 
 			at++;
-			if (apart && is_named_in(m->keys, "@", 1, false))
-				scan_value(line, at, n, false, fn, arg);
+			if (apart && is_named_in(m->keys, "@", 1))
+				scan_value(s, line, at, n, false);
 			continue;
 		}
-		if (is_named_in(m->keys, line + start, at - start, false))
-			scan_value(line, at, n, m->main_key &&
+		if (is_named_in(m->keys, line + start, at - start))
+			scan_value(s, line, at, n, m->main_key &&
 				strlen(m->main_key) == at - start &&
 				!memcmp(m->main_key, line + start, at - start) &&
 				/* "@scope:registry" is beside the main one */
-				start == skip(line, 0, n, " \t"), fn, arg);
+				start == skip(line, 0, n, " \t"));
 	}
 }
 
@@ -232,26 +234,24 @@ static bool is_wanted_section(const struct marker *m, const char *line, size_t n
 
 	return !m->sections ||
 	       (end && is_named_in(m->sections, line + start,
-				 (size_t)(end - line) - start, true));
+				   (size_t)(end - line) - start));
 }
 
-/* Called for each line but comments and, where rows have sections, those of others */
-typedef void (*line_fn)(const struct marker *m, const char *line, size_t n,
-			marker_fn fn, void *arg);
+typedef void (*scan_fn)(const struct scan *s, const char *text, size_t n);
 
-static void each_line(const struct marker *m, const char *text, size_t n,
-		      line_fn line, marker_fn fn, void *arg)
+/* Each line but comments and, where rows have sections, those of others */
+static void each_line(const struct scan *s, const char *text, size_t n, scan_fn scan)
 {
-	bool wanted = !m->sections;
+	bool wanted = !s->m->sections;
 
 	while (n) {
 		const char *end = memchr(text, '\n', n);
 		const size_t len = end ? (size_t)(end - text) : n;
 
-		if (m->form == MARKER_KEYS && len && *text == '[')
-			wanted = is_wanted_section(m, text, len);
+		if (s->m->form == MARKER_KEYS && len && *text == '[')
+			wanted = is_wanted_section(s->m, text, len);
 		else if (wanted && !is_comment(text, len))
-			line(m, text, len, fn, arg);
+			scan(s, text, len);
 		text += len + !!end;
 		n -= len + !!end;
 	}
@@ -262,14 +262,12 @@ static bool starts(const char *text, size_t n, const char *with)
 	return n >= strlen(with) && !memcmp(text, with, strlen(with));
 }
 
-static void requirement(const struct marker *m, const char *line, size_t n,
-			marker_fn fn, void *arg)
+static void requirement(const struct scan *s, const char *line, size_t n)
 {
 	size_t at = skip(line, 0, n, " \t");
 	const bool main = starts(line + at, n - at, "-i ") ||
 			  starts(line + at, n - at, "--index-url");
 
-	(void)m;
 	while (at < n) {
 		size_t len;
 
@@ -286,36 +284,28 @@ static void requirement(const struct marker *m, const char *line, size_t n,
 			const size_t option = equal && line[at] == '-' ?
 					      (size_t)(equal - line) + 1 - at : 0;
 
-			emit(main ? MARKER_REGISTRY : MARKER_URL,
-			     line + at + option, len - option, fn, arg);
+			emit(s, main ? MARKER_REGISTRY : MARKER_URL,
+			     line + at + option, len - option);
 		}
 		at += len;
 	}
 }
 
 /* "require example.org/a v1", alone or in a block */
-static void go_module(const struct marker *m, const char *line, size_t n,
-		      marker_fn fn, void *arg)
+static void go_module(const struct scan *s, const char *line, size_t n)
 {
 	size_t at = skip(line, 0, n, " \t"), len;
 
-	(void)m;
 	if (starts(line + at, n - at, "require "))
 		at = skip(line, at + strlen("require "), n, " \t(");
 	len = value_length(line + at, n - at);
 	if (len && memchr(line + at, '.', len) && memchr(line + at, '/', len) &&
 	    starts(line + at + len, n - at - len, " v"))
-		emit(MARKER_MODULE, line + at, len, fn, arg);
+		emit(s, MARKER_MODULE, line + at, len);
 }
-
-struct git_scan {
-	marker_fn fn;
-	void *arg;
-};
 
 static void git_setting(void *arg, const char *key, const char *value)
 {
-	const struct git_scan *scan = arg;
 	const size_t n = strlen(value);
 
 	if (fnmatch("submodule.*.url", key, 0) && fnmatch("remote.*.url", key, 0))
@@ -324,20 +314,19 @@ static void git_setting(void *arg, const char *key, const char *value)
 	if (!n || *value == '.' || *value == '/' || !strchr(value, ':'))
 		return;
 	if (strncmp(value, "file:", 5) != 0)
-		emit(MARKER_URL, value, n, scan->fn, scan->arg);
+		emit(arg, MARKER_URL, value, n);
 }
 
-static void scan_git(const char *text, size_t n, marker_fn fn, void *arg)
+static void scan_git(const struct scan *s, const char *text, size_t n)
 {
-	struct git_scan scan = { fn, arg };
+	struct scan copy = *s;
 
-	if (gitconfig_each(text, n, git_setting, &scan) < 0)
-		fn(arg, MARKER_BAD, "", 0);
+	if (gitconfig_each(text, n, git_setting, &copy) < 0)
+		s->fn(s->arg, MARKER_BAD, "", 0);
 }
 
-/* Elements, without the tree: inside one of @m->sections, the text of @m->keys */
-static void scan_xml(const struct marker *m, const char *text, size_t n,
-		     marker_fn fn, void *arg)
+/* Elements, without the tree: inside one of the sections, the text of the keys */
+static void scan_xml(const struct scan *s, const char *text, size_t n)
 {
 	unsigned int depth = 0;
 	size_t at = 0;
@@ -360,7 +349,7 @@ static void scan_xml(const struct marker *m, const char *text, size_t n,
 		at += ends;
 		for (len = 0; at + len < n && is_name_char(text[at + len]); len++)
 			;
-		if (is_named_in(m->sections, text + at, len, false)) {
+		if (is_named_in(s->m->sections, text + at, len)) {
 			if (!ends)
 				depth++;
 			else if (depth)
@@ -368,31 +357,22 @@ static void scan_xml(const struct marker *m, const char *text, size_t n,
 		}
 		value = at + len;
 		if (depth && !ends && value < n && text[value] == '>' &&
-		    is_named_in(m->keys, text + at, len, false)) {
+		    is_named_in(s->m->keys, text + at, len)) {
 			value = skip(text, value + 1, n, " \t\r\n");
 			len = value_length(text + value, n - value);
 			if (len)
-				emit(MARKER_URL, text + value, len, fn, arg);
+				emit(s, MARKER_URL, text + value, len);
 			at = value;
 		}
 	}
 }
 
-static void emit_text(enum marker_what what, const json_t *value, marker_fn fn,
-		      void *arg)
-{
-	const char *text = json_string_value(value);
-
-	if (text && has_scheme(text, strlen(text)) &&
-	    strncmp(text, "file:", 5) != 0)
-		emit(what, text, strlen(text), fn, arg);
-}
-
 /* The values at @path, up to a blank: keys, and "*" for each member. Where the members
  * have names, as packages do, "@scope/name" is a scope of npm's.
  */
-static void scan_members(const json_t *at, const char *path, marker_fn fn, void *arg)
+static void scan_members(const struct scan *s, const json_t *at, const char *path)
 {
+	const char *text = json_string_value(at);
 	const size_t n = strcspn(path, "/ ");
 	const char *rest = path + n + (path[n] == '/');
 	auto_free char *key = mem_strndup(path, n);
@@ -401,31 +381,32 @@ static void scan_members(const json_t *at, const char *path, marker_fn fn, void 
 	size_t i;
 
 	if (!n) {
-		emit_text(MARKER_URL, at, fn, arg);
+		if (text && has_scheme(text, strlen(text)) &&
+		    strncmp(text, "file:", 5) != 0)
+			emit(s, MARKER_URL, text, strlen(text));
 		return;
 	}
 	if (strcmp(key, "*") != 0) {
-		scan_members(json_object_get(at, key), rest, fn, arg);
+		scan_members(s, json_object_get(at, key), rest);
 		return;
 	}
 	json_array_foreach(at, i, value)
-		scan_members(value, rest, fn, arg);
+		scan_members(s, value, rest);
 	json_object_foreach((json_t *)(size_t)at, name, value) {
 		if (*name == '@' && strchr(name, '/'))
-			emit(MARKER_SCOPE, name, strcspn(name, "/"), fn, arg);
-		scan_members(value, rest, fn, arg);
+			emit(s, MARKER_SCOPE, name, strcspn(name, "/"));
+		scan_members(s, value, rest);
 	}
 }
 
-static void scan_json(const struct marker *m, const char *text, size_t n,
-		      marker_fn fn, void *arg)
+static void scan_json(const struct scan *s, const char *text, size_t n)
 {
-	json_t *root = json_parse(text, n, m->name, NULL);
+	json_t *root = json_parse(text, n, s->m->name, NULL);
 
 	if (!json_is_object(root))
-		fn(arg, MARKER_BAD, "", 0);
-	for (const char *path = m->keys; root && *path; path += strspn(path, " ")) {
-		scan_members(root, path, fn, arg);
+		s->fn(s->arg, MARKER_BAD, "", 0);
+	for (const char *path = s->m->keys; root && *path; path += strspn(path, " ")) {
+		scan_members(s, root, path);
 		path += strcspn(path, " ");
 	}
 	json_decref(root);
@@ -434,26 +415,20 @@ static void scan_json(const struct marker *m, const char *text, size_t n,
 void marker_scan(const struct marker *m, const char *text, size_t n, marker_fn fn,
 		 void *arg)
 {
-	switch (m->form) {
-	case MARKER_PRESENT:
-		break;
-	case MARKER_KEYS:
-		each_line(m, text, n, scan_line, fn, arg);
-		break;
-	case MARKER_REQUIREMENTS:
-		each_line(m, text, n, requirement, fn, arg);
-		break;
-	case MARKER_GO_MOD:
-		each_line(m, text, n, go_module, fn, arg);
-		break;
-	case MARKER_GIT_CONFIG:
-		scan_git(text, n, fn, arg);
-		break;
-	case MARKER_XML:
-		scan_xml(m, text, n, fn, arg);
-		break;
-	case MARKER_JSON:
-		scan_json(m, text, n, fn, arg);
-		break;
-	}
+	static const struct {
+		scan_fn line, text;
+	} forms[] = {
+		[MARKER_KEYS] = { .line = scan_line },
+		[MARKER_REQUIREMENTS] = { .line = requirement },
+		[MARKER_GO_MOD] = { .line = go_module },
+		[MARKER_GIT_CONFIG] = { .text = scan_git },
+		[MARKER_XML] = { .text = scan_xml },
+		[MARKER_JSON] = { .text = scan_json },
+	};
+	const struct scan s = { m, fn, arg };
+
+	if (forms[m->form].line)
+		each_line(&s, text, n, forms[m->form].line);
+	else if (forms[m->form].text)
+		forms[m->form].text(&s, text, n);
 }

@@ -24,9 +24,7 @@
 
 enum { RANDOM_LEN_MIN = 4 };	/* Characters of a random part of a name */
 
-static const struct {
-	const char *name, *option, *key;
-} kinds[NEED_KINDS] = {
+const struct need_row need_rows[NEED_KINDS] = {
 	[NEED_HOST] = { "host", "allow", "network.allowedDomains" },
 	[NEED_READ] = { "read", "read", "filesystem.allowRead" },
 	[NEED_WRITE] = { "write", "write", "filesystem.allowWrite" },
@@ -34,26 +32,12 @@ static const struct {
 	[NEED_PORT] = { "port", "host-port", "network.hostPorts" },
 };
 
-const char *need_kind_name(enum need_kind kind)
-{
-	return kinds[kind].name;
-}
-
-const char *need_option(enum need_kind kind)
-{
-	return kinds[kind].option;
-}
-
-static void need_done(struct need *need)
-{
-	free(need->value);
-	free(need->program);
-}
-
 void needs_done(struct needs *needs)
 {
-	for (size_t i = 0; i < needs->lines.len; i++)
-		need_done(&needs->lines.v[i]);
+	for (size_t i = 0; i < needs->lines.len; i++) {
+		free(needs->lines.v[i].value);
+		free(needs->lines.v[i].program);
+	}
 	free(needs->lines.v);
 	strings_done(&needs->refused);
 }
@@ -82,10 +66,8 @@ static void keep_refused(struct needs *needs, const struct violation *v, const c
 					  v->target ? v->target : "?",
 					  why ? why : "cannot be allowed");
 
-	for (size_t i = 0; i < needs->refused.len; i++) {
-		if (!strcmp(needs->refused.v[i], line))
-			return;
-	}
+	if (strings_have(&needs->refused, line))
+		return;
 	if (needs->refused.len == NEEDS_REFUSED_MAX)
 		needs->unsaid++;
 	else
@@ -105,8 +87,8 @@ static char *parse_edit(const char *edit, enum need_kind *ret)
 	edit += strlen(head);
 	text = json_loads(middle + strlen(between), JSON_DECODE_ANY, NULL);
 	for (enum need_kind kind = 0; kind < NEED_KINDS; kind++) {
-		if (strlen(kinds[kind].key) == (size_t)(middle - edit) &&
-		    !strncmp(kinds[kind].key, edit, (size_t)(middle - edit))) {
+		if (strlen(need_rows[kind].key) == (size_t)(middle - edit) &&
+		    !strncmp(need_rows[kind].key, edit, (size_t)(middle - edit))) {
 			*ret = kind;
 			value = json_is_string(text) ?
 				mem_strdup(json_string_value(text)) :

@@ -64,8 +64,9 @@ void needs_add(struct needs *needs, const struct violation *v);
  */
 bool needs_end_round(struct needs *needs);
 
-const char *need_kind_name(enum need_kind kind);
-/* The option of run that allows the same, without dashes */
-const char *need_option(enum need_kind kind);
+/* Its name, the option of run that allows the same, and the key of settings files */
+extern const struct need_row {
+	const char *name, *option, *key;
+} need_rows[NEED_KINDS];
 
 #endif /* LEARN_NEEDS_H */

@@ -96,11 +96,6 @@ static bool is_passed_over(const char *name)
 	       text_has_word(PASSED_OVER, name);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The names in @fd: files, and directories to look into */
 static void list_names(struct walk *w, int fd, struct strings *files,
 		       struct strings *dirs)
@@ -125,9 +120,9 @@ static void list_names(struct walk *w, int fd, struct strings *files,
 			*vec_push(files) = mem_strdup(e.name);
 	}
 	if (files->len)
-		qsort(files->v, files->len, sizeof(*files->v), by_name);
+		qsort(files->v, files->len, sizeof(*files->v), path_compare_items);
 	if (dirs->len)
-		qsort(dirs->v, dirs->len, sizeof(*dirs->v), by_name);
+		qsort(dirs->v, dirs->len, sizeof(*dirs->v), path_compare_items);
 }
 
 static char *join(const char *dir, const char *name)

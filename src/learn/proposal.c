@@ -36,24 +36,18 @@ void proposal_done(struct proposal *p)
 
 void proposal_note(struct proposal *p, const char *fmt, ...)
 {
-	char *line;
+	auto_free char *line = NULL;
 	va_list ap;
 
 	va_start(ap, fmt);
 	line = mem_vprintf(fmt, ap);
 	va_end(ap);
-	for (size_t i = 0; i < p->notes.len; i++) {
-		if (!strcmp(p->notes.v[i], line)) {
-			free(line);
-			return;
-		}
-	}
-	if (p->notes.len < PROPOSAL_NOTES_MAX) {
-		*vec_push(&p->notes) = line;
+	if (strings_have(&p->notes, line))
 		return;
-	}
-	p->unsaid++;
-	free(line);
+	if (p->notes.len < PROPOSAL_NOTES_MAX)
+		*vec_push(&p->notes) = take_ptr(line);
+	else
+		p->unsaid++;
 }
 
 /* The port of the scheme in the @n bytes before "://", of which "git+https" has two;
@@ -171,9 +165,7 @@ void proposal_vouch(struct proposal *p, const char *url, size_t n)
 		host->own = true;
 }
 
-/**
- * struct reading - One file
- */
+/* One file */
 struct reading {
 	struct proposal *p;
 	const struct marker *marker;
@@ -183,12 +175,10 @@ struct reading {
 
 static void keep_name(struct strings *names, const char *name, size_t n)
 {
-	for (size_t i = 0; i < names->len; i++) {
-		if (strlen(names->v[i]) == n && !memcmp(names->v[i], name, n))
-			return;
-	}
-	if (names->len < PROPOSAL_NAMES_MAX)
-		*vec_push(names) = mem_strndup(name, n);
+	auto_free char *copy = mem_strndup(name, n);
+
+	if (!strings_have(names, copy) && names->len < PROPOSAL_NAMES_MAX)
+		*vec_push(names) = take_ptr(copy);
 }
 
 /* A part of the project that has a registry of its own leaves the others theirs */

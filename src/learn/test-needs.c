@@ -48,7 +48,7 @@ static const char *lines(const struct needs *needs)
 
 		if (!line->dropped)
 			buf_addf(&text, "%s%s %s", text.len ? ", " : "",
-				 need_kind_name(line->kind), line->value);
+				 need_rows[line->kind].name, line->value);
 	}
 	return buf_str(&text);
 }

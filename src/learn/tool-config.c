@@ -221,14 +221,13 @@ static void ask_pip(const struct question *q)
 		proposal_note(q->p, "pip: an index may keep its files on another host, which pip's configuration does not name; a refusal will");
 }
 
-/* The host that serves a module without a proxy: the first element of its path */
-static void add_module(const struct question *q, const char *module)
+/* Add the host @name, of @n bytes, which @where names without a scheme */
+static void add_name(const struct question *q, enum tool tool, const char *name, size_t n,
+		     const char *where, bool own)
 {
-	auto_free char *url = mem_printf("https://%.*s/",
-					 (int)strcspn(module, "/"), module);
+	auto_free char *url = mem_printf("https://%.*s/", (int)n, name);
 
-	proposal_add(q->p, TOOL_GO, url, strlen(url), "a module that go fetches directly",
-		     false);
+	proposal_add(q->p, tool, url, strlen(url), where, own);
 }
 
 /* True if one of @patterns, as GOPRIVATE has them, covers @module or a prefix of it */
@@ -237,18 +236,8 @@ static bool is_private(const char *patterns, const char *module)
 	while (*patterns) {
 		const size_t n = strcspn(patterns, ",");
 		auto_free char *pattern = mem_strndup(patterns, n);
-		auto_free char *prefix = mem_strdup(module);
-		size_t slashes = 0;
-		char *end = prefix;
 
-		for (const char *c = pattern; *c; c++)
-			slashes += *c == '/';
-		for (; *end; end++) {
-			if (*end == '/' && !slashes--)
-				break;
-		}
-		*end = '\0';
-		if (*pattern && !fnmatch(pattern, prefix, FNM_PATHNAME))
+		if (!fnmatch(pattern, module, FNM_PATHNAME | FNM_LEADING_DIR))
 			return true;
 		patterns += n;
 		patterns += *patterns == ',';
@@ -285,46 +274,38 @@ static void ask_go(const struct question *q)
 	if (r < 0 || !values[0] || !values[1] || !values[2])
 		return;
 	add_proxies(q, values[0]);
-	if (*values[1] && strcmp(values[1], "off") != 0 && !strchr(values[1], ' ')) {
-		auto_free char *url = mem_printf("https://%.*s/",
-			(int)strcspn(values[1], "+"), values[1]);
-
-		proposal_add(q->p, TOOL_GO, url, strlen(url), "GOSUMDB of go env", true);
-	}
+	if (*values[1] && strcmp(values[1], "off") != 0 && !strchr(values[1], ' '))
+		add_name(q, TOOL_GO, values[1], strcspn(values[1], "+"),
+			 "GOSUMDB of go env", true);
 	direct = !strncmp(values[0], "direct", 6);
 	for (size_t i = 0; i < q->p->modules.len; i++) {
-		if (direct || is_private(values[2], q->p->modules.v[i]))
-			add_module(q, q->p->modules.v[i]);
+		const char *module = q->p->modules.v[i];
+
+		/* Without a proxy, the first element of its path serves a module */
+		if (direct || is_private(values[2], module))
+			add_name(q, TOOL_GO, module, strcspn(module, "/"),
+				 "a module that go fetches directly", false);
 	}
 }
 
-/* What cargo keeps of a registry that it has used: HOST-HASH/config.json says where
- * its files are. True if @name is one.
+/* Where the files of a registry are that cargo has used: HOST-HASH/config.json in @dir
+ * says so. NULL if @name is no such directory.
  */
-static bool add_index(const struct question *q, const char *dir, const char *name,
-		      bool add)
+static char *read_index(const char *dir, const char *name)
 {
 	auto_free char *index = path_join(dir, name);
 	auto_buf struct buf text = { 0 };
-	const char *end = strrchr(name, '-');
-	json_t *root;
 	const char *dl;
+	char *ret;
+	json_t *root;
 
-	if (!end || end == name || !read_own(index, "config.json", &text))
-		return false;
+	if (!strchr(name, '-') || !read_own(index, "config.json", &text))
+		return NULL;
 	root = json_parse(buf_str(&text), text.len, name, NULL);
 	dl = json_string_value(json_object_get(root, "dl"));
-	if (dl && add) {
-		auto_free char *url = mem_printf("https://%.*s/", (int)(end - name),
-						 name);
-
-		proposal_add(q->p, TOOL_CARGO, url, strlen(url),
-			     "the index that cargo has used before", true);
-		proposal_add(q->p, TOOL_CARGO, dl, strlen(dl),
-			     "the files of that index", true);
-	}
+	ret = dl ? mem_strdup(dl) : NULL;
 	json_decref(root);
-	return dl != NULL;
+	return ret;
 }
 
 static void ask_cargo_indexes(const struct question *q, const char *cargo)
@@ -332,22 +313,27 @@ static void ask_cargo_indexes(const struct question *q, const char *cargo)
 	auto_free char *path = path_join(cargo, "registry/index");
 	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	auto_dir struct dir dir = dir_of(fd);
-	auto_free char *only = NULL;
+	auto_free char *index = NULL, *files = NULL;
 	struct dir_entry e;
 	unsigned int count = 0, seen = 0;
 
 	while (fd >= 0 && seen++ < INDEXES_MAX && dir_next(&dir, &e) > 0) {
-		if (!add_index(q, path, e.name, false))
+		auto_free char *dl = read_index(path, e.name);
+
+		if (!dl || count++)
 			continue;
-		count++;
-		free(only);
-		only = mem_strdup(e.name);
+		index = mem_strdup(e.name);
+		files = take_ptr(dl);
 	}
-	if (count == 1)
-		(void)add_index(q, path, only, true);
-	else
+	if (count != 1) {
 		proposal_note(q->p, "%s: cargo's default registry is not in its configuration, and cargo has used %s; nothing was written for it",
 			      q->p->used[TOOL_CARGO], count ? "several" : "none yet");
+		return;
+	}
+	add_name(q, TOOL_CARGO, index, (size_t)(strrchr(index, '-') - index),
+		 "the index that cargo has used before", true);
+	proposal_add(q->p, TOOL_CARGO, files, strlen(files), "the files of that index",
+		     true);
 }
 
 static void ask_cargo(const struct question *q)
@@ -387,30 +373,6 @@ static void take_printed(const struct question *q, enum tool tool,
 	}
 }
 
-static void ask_npm(const struct question *q)
-{
-	static const char *const argv[] = { "npm", "config", "get", "registry", NULL };
-
-	ask_npm_scopes(q);
-	take_printed(q, TOOL_NPM, argv, "npm config get registry");
-}
-
-static void ask_gem(const struct question *q)
-{
-	static const char *const argv[] = { "gem", "sources", "--list", NULL };
-
-	take_printed(q, TOOL_BUNDLER, argv, "gem sources");
-}
-
-static void ask_composer(const struct question *q)
-{
-	static const char *const argv[] = {
-		"composer", "config", "--global", "repositories", NULL,
-	};
-
-	take_printed(q, TOOL_COMPOSER, argv, "composer config repositories");
-}
-
 static void ask_maven(const struct question *q)
 {
 	static const struct marker mirrors = {
@@ -431,9 +393,18 @@ static void ask_maven(const struct question *q)
 void proposal_ask_tools(struct proposal *p, const char *root, const char *home)
 {
 	static void (*const asks[TOOL_COUNT])(const struct question *q) = {
-		[TOOL_NPM] = ask_npm, [TOOL_PIP] = ask_pip, [TOOL_GO] = ask_go,
-		[TOOL_CARGO] = ask_cargo, [TOOL_BUNDLER] = ask_gem,
-		[TOOL_MAVEN] = ask_maven, [TOOL_COMPOSER] = ask_composer,
+		[TOOL_NPM] = ask_npm_scopes, [TOOL_PIP] = ask_pip, [TOOL_GO] = ask_go,
+		[TOOL_CARGO] = ask_cargo, [TOOL_MAVEN] = ask_maven,
+	};
+	/* Commands that print registries */
+	static const struct {
+		const char *argv[5], *where;
+	} prints[TOOL_COUNT] = {
+		[TOOL_NPM] = { { "npm", "config", "get", "registry" },
+			       "npm config get registry" },
+		[TOOL_BUNDLER] = { { "gem", "sources", "--list" }, "gem sources" },
+		[TOOL_COMPOSER] = { { "composer", "config", "--global", "repositories" },
+				    "composer config repositories" },
 	};
 	/* Of tools that cannot be asked */
 	static const char *const notes[TOOL_COUNT] = {
@@ -443,9 +414,13 @@ void proposal_ask_tools(struct proposal *p, const char *root, const char *home)
 	const struct question question = { p, root, home };
 
 	for (size_t i = 0; i < TOOL_COUNT; i++) {
-		if (p->used[i] && asks[i])
+		if (!p->used[i])
+			continue;
+		if (asks[i])
 			asks[i](&question);
-		if (p->used[i] && notes[i] && !p->settled[i])
+		if (prints[i].where)
+			take_printed(&question, i, prints[i].argv, prints[i].where);
+		if (notes[i] && !p->settled[i])
 			proposal_note(p, "%s: %s", p->used[i], notes[i]);
 	}
 }

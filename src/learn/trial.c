@@ -15,6 +15,7 @@
 #include "base/proc.h"
 #include "learn/needs.h"
 #include "report/violation.h"
+#include "run/command-stdio.h"
 
 enum { OUT, WORDS, EVENTS, PIPES };
 
@@ -35,7 +36,9 @@ bool trial_is_same(const struct trial *a, const struct trial *b, bool output)
 				    a->out.len)));
 }
 
-/* Runs in the child. The pipes' descriptors are above 3: see make_pipes(). */
+/* Runs in the child. The standard streams are open, so that each pipe's end to write, which
+ * is above its end to read, is above 3.
+ */
 _Noreturn static void start(char *const *argv, int pipes[PIPES][2])
 {
 	const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -46,23 +49,6 @@ _Noreturn static void start(char *const *argv, int pipes[PIPES][2])
 	if (ok)
 		(void)execv("/proc/self/exe", argv);
 	_exit(EXIT_NOT_BUILT);
-}
-
-static int make_pipes(int pipes[PIPES][2])
-{
-	for (int i = 0; i < PIPES; i++) {
-		int made[2];
-
-		if (pipe2(made, O_CLOEXEC) < 0)
-			return -errno;
-		for (int end = 0; end < 2; end++) {
-			pipes[i][end] = fcntl(made[end], F_DUPFD_CLOEXEC, 10);
-			(void)close(made[end]);
-			if (pipes[i][end] < 0)
-				return -errno;
-		}
-	}
-	return 0;
 }
 
 static void close_pipes(int pipes[PIPES][2], int end)
@@ -158,11 +144,14 @@ int trial_run(char *const *argv, struct needs *needs, struct trial *ret,
 	      struct err *err)
 {
 	int pipes[PIPES][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
-	const int r = make_pipes(pipes);
+	bool ok = true;
 	pid_t pid = -1;
 
 	*ret = (struct trial){ 0 };
-	if (r == 0)
+	command_stdio_reserve();
+	for (int i = 0; ok && i < PIPES; i++)
+		ok = pipe2(pipes[i], O_CLOEXEC) == 0;
+	if (ok)
 		pid = fork();
 	if (pid == 0)
 		start(argv, pipes);

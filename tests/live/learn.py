@@ -75,6 +75,14 @@ def the_lines_are_written_where_the_option_says(t):
 
 
 @test
+def standard_streams_may_be_closed(t):
+    job(t)
+    r = t.outside("sh", "-c", '"$CLOCHE" learn --json -- sh job <&- 2>&-')
+    equal({line["value"] for line in json.loads(r.out)["lines"]},
+          {t.away + "/out", t.home + "/made"}, repr(r))
+
+
+@test
 def the_option_of_run_stays_one_of_run(t):
     job(t)
     answer, lines = learn(t, "--write", t.away + "/out", "--", "sh", "job")
