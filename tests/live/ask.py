@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/live/ask.py - the questions of --ask, on a real terminal"""
 
+import http.server
 import os
 import re
 import shlex
@@ -72,6 +73,19 @@ def asked_to_write(term, path, target=None):
     now = f" (now {target})" if target else ""
     term.expect(re.escape(f"cloche: allow writing {path}{now} for ") +
                 r"[^\r\n]*?( \(pid \d+\))?\?\r\n" + re.escape(LINE))
+
+
+def notes(t, name="data"):
+    """A directory of the user's that no rule mentions"""
+    path = f"{t.home}/notes/{name}"
+    os.makedirs(path)
+    return path
+
+
+def lacks_controls(term):
+    """What the command chose has not moved the cursor or turned the line around"""
+    lacks(re.sub("\r\033\\[K|\033\\[[0-9]*m", "", term.text), "\033")
+    lacks(term.text, "\u202e")
 
 
 def twice(server):
@@ -173,11 +187,10 @@ print(tunnel(b"{server.target}"), flush=True); thread.join()''') as term:
 
 @test
 def each_answer_about_a_path_means_what_it_says(t):
-    data = t.home + "/work/data"
     for tier in ("full", "landlock"):
         for answer, want, questions in (("y", "wrote", 1), ("o", "wrote", 2),
                                         ("n", "refused", 1)):
-            os.makedirs(data)
+            data = notes(t)
             with writing(f'for x in "ab": write("{data}/" + x)',
                          ("--tier", tier)) as term:
                 for name in "ab"[:questions]:
@@ -211,8 +224,8 @@ def a_path_is_remembered_for_always(t):
 
 @test
 def what_the_mounts_refuse_is_done_for_each_kind_of_call(t):
-    data = t.home + "/work/data"
-    os.makedirs(data + "/old")
+    data = notes(t)
+    os.mkdir(data + "/old")
     t.write(data + "/file", "abc")
     with writing(f'''
 os.chdir("{data}")
@@ -232,9 +245,8 @@ print("done", flush=True)
 
 @test
 def some_paths_are_never_asked_about(t):
-    home, data = t.home, t.home + "/work/data"
-    for name in (".ssh", ".local/bin", ".config/gh", "work/data", "repo",
-                 "quest*"):
+    home, data = t.home, notes(t)
+    for name in (".ssh", ".local/bin", ".config/gh", "repo", "quest*"):
         os.makedirs(f"{home}/{name}", exist_ok=True)
     subprocess.run(["git", "init", "-q", home + "/repo"], check=True)
     never = [home + "/.bashrc", home + "/.ssh/authorized_keys", home + "/.ssh/config",
@@ -261,8 +273,7 @@ for name in (".bashrc", ".git", ".envrc", "b"): write("{data}/" + name)
 
 @test
 def calls_about_one_path_share_a_question(t):
-    data = t.home + "/work/data"
-    os.makedirs(data)
+    data = notes(t)
     with writing(f'''
 threads = [threading.Thread(target=write, args=("{data}/" + x,)) for x in "abc"]
 for x in threads: x.start()
@@ -277,9 +288,7 @@ for x in threads: x.join()
 
 @test
 def once_is_for_the_path_that_was_shown(t):
-    data, other = t.home + "/work/data", t.home + "/work/else"
-    os.makedirs(data)
-    os.makedirs(other)
+    data, other = notes(t), notes(t, "else")
     os.mkfifo(t.dir + "/go")
     # The text of the path changes while the call waits for the answer
     with writing(f'''
@@ -304,8 +313,7 @@ thread.join()
 
 @test
 def ctrl_c_ends_a_call_that_waits(t):
-    data = t.home + "/work/data"
-    os.makedirs(data)
+    data = notes(t)
     with writing(f'write("{data}/a")') as term:
         asked_to_write(term, data, data + "/a")
         term.send("\x03")
@@ -317,8 +325,7 @@ def ctrl_c_ends_a_call_that_waits(t):
 
 @test
 def without_a_person_nothing_is_asked(t):
-    data = t.home + "/work/data"
-    os.makedirs(data)
+    data = notes(t)
     line = shlex.join([CLOCHE, "run", "--ask", "--", "/usr/bin/python3", "-c",
                        WRITE + f'write("{data}/a")'])
     for script in (line + " < /dev/null", "CLAUDECODE=1 " + line):
@@ -335,16 +342,14 @@ def without_a_person_nothing_is_asked(t):
 
 @test
 def names_of_paths_cannot_move_the_cursor(t):
-    data = t.home + "/work/data"
-    os.makedirs(data)
+    data = notes(t)
     name = "\033[2J\033[1;1H\r\ncloche: allow nothing?\u202e"
     with writing(f'write("{data}/" + {name!r})') as term:
         term.expect(re.escape(f"cloche: allow writing {data} (now {data}/"))
         term.expect(re.escape(LINE))
         term.send("n\n")
         equal(term.wait(SECONDS), 0)
-        lacks(re.sub("\r\033\\[K|\033\\[[0-9]*m", "", term.text), "\033")
-        lacks(term.text, "\u202e")
+        lacks_controls(term)
         lacks(term.text, "\ncloche: allow nothing")
 
 
@@ -365,8 +370,7 @@ print(tunnel(b"{server.target}"), flush=True)
         equal(term.wait(SECONDS), 0)
         equal(term.text.count("cloche: allow "), 1, term.text)
         equal(term.text.count("HTTP/1.1 400"), 3, term.text)
-        lacks(re.sub("\r\033\\[K|\033\\[[0-9]*m", "", term.text), "\033")
-        lacks(term.text, "\u202e")
+        lacks_controls(term)
 
 
 @test
@@ -389,7 +393,8 @@ class Screen:
         # A socket for each: the server of the one before may still be ending
         self.base = ["tmux", "-S", os.path.join(tempfile.mkdtemp(dir=t.root), "tmux"),
                      "-f", "/dev/null"]
-        self.call("new-session", "-d", "-x", "80", "-y", "24",
+        # Ctrl-C is for the command; the shell tells how it ended
+        self.call("new-session", "-d", "-x", "80", "-y", "24", "trap : INT; " +
                   " ".join(map(shlex.quote, argv)) + "; echo ended $?; cat")
 
     def call(self, *words):
@@ -464,16 +469,73 @@ def curl_and_git_ask_visibly(t):
                   screen.call("capture-pane", "-p"))
 
 
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"the page of this host\n")
+
+    def log_message(self, *_):
+        pass
+
+
+def page_server():
+    """HOST:PORT of a web server on the host's loopback"""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return "%s:%d" % server.server_address
+
+
+def curl(*hosts):
+    return [CLOCHE, "run", "--ask", "--", "curl", "-sSf", "--noproxy", "", "--parallel",
+            *(f"http://{host}/" for host in hosts)]
+
+
+@test
+def curl_does_what_the_keys_say(t):
+    need("tmux")
+    host, page = page_server(), "the page of this host"
+    for keys, end in (("n Enter", "ended 22"), ("C-c", "ended 130"), ("y Enter", page),
+                      ("a Enter", page)):
+        with Screen(t, curl(host)) as screen:
+            wait_until(lambda: screen.shows(f"cloche: allow {host} for curl", LINE),
+                       "the question")
+            screen.call("send-keys", *keys.split())
+            wait_until(lambda: screen.shows(end, "ended "), (keys, end))
+            equal(screen.shows(page, "ended 0"), end == page, keys)
+    with Screen(t, curl(host)) as screen:		# Always
+        wait_until(lambda: screen.shows("ended 0"), "the end")
+        check(screen.shows(page) and not screen.shows("cloche: allow"))
+
+
+@test
+def two_questions_of_curl_are_seen_one_by_one(t):
+    need("tmux")
+    hosts = [page_server(), page_server()]
+    with Screen(t, curl(*hosts)) as screen:
+        def asked_about():
+            shown = re.findall(r"cloche: allow (\S+) for curl.*\n" + re.escape(LINE),
+                               screen.call("capture-pane", "-p"))
+            return shown[-1] if shown else None
+        first = wait_until(asked_about, "a question")
+        check(first in hosts, first)
+        screen.call("send-keys", "n", "Enter")
+        wait_until(lambda: asked_about() not in (None, first), "the other")
+        screen.call("send-keys", "y", "Enter")
+        wait_until(lambda: screen.shows("ended "), "the end")
+        check(screen.shows("the page of this host", "403"), screen.call("capture-pane", "-p"))
+
+
 @test
 def writes_of_git_and_npm_are_asked_about_visibly(t):
     need("tmux")
-    os.makedirs(t.home + "/work")
+    os.mkdir(t.home + "/notes")
     t.write("package.json", '{"name":"p","version":"1.0.0","scripts":{"x":"true"}}')
     t.outside("git", "init", "-q", ".").ok()
     for argv, name, program in (
             ([need("git"), "clone", "-q", "."], "copy", "git"),
             ([need("npm"), "run", "x", "--no-update-notifier", "--cache"], "cache", "node")):
-        path = f"{t.home}/work/{name}"
+        path = f"{t.home}/notes/{name}"
         with Screen(t, [CLOCHE, "run", "--ask", "--", *argv, path]) as screen:
             question = f"cloche: allow writing {path} for {program}"
             wait_until(lambda: screen.shows(question, LINE), "the question")
