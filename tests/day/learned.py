@@ -40,7 +40,8 @@ class Job:
         JOBS.append(self)
 
 
-INSTALLED = ("node_modules", "package-lock.json")	# By fetch_packages()
+PACKAGES = os.path.join(os.path.dirname(CLOCHE), "day")
+INSTALLED = ("node_modules", "package-lock.json")	# By install()
 
 
 # A job starts from the same home each time, whatever the last one left
@@ -64,16 +65,12 @@ def run_job(t, job, inside):
     return (t.inside if inside else t.outside)(*argv, env=job.env, timeout=600)
 
 
-def packages_dir(job):
-    return os.path.join(os.environ["TMPDIR"], job.name)
-
-
-def fetch_packages(job):
-    """Of npm, while the machine's network is there"""
-    if is_run(job) and job.packages and MARK not in os.environ and shutil.which("npm"):
-        os.mkdir(packages_dir(job))
-        call("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix",
-             packages_dir(job), *job.packages)
+def install(t, packages):
+    """Packages that tests/day/with-packages has fetched, and what they depend on"""
+    if not os.path.isdir(PACKAGES):
+        skip("needs packages from npm")
+    shutil.copytree(PACKAGES, t.dir, symlinks=True, dirs_exist_ok=True)
+    check(set(packages) <= set(os.listdir(t.dir + "/node_modules")), packages)
 
 
 def is_run(job):
@@ -87,7 +84,7 @@ def learned(job):
             need(tool)
         serve_registries()
         if job.packages:
-            shutil.copytree(packages_dir(job), t.dir, symlinks=True, dirs_exist_ok=True)
+            install(t, job.packages)
         stops = [setup(t) for setup in job.setup]
         try:
             learn_and_compare(t, job)
@@ -96,7 +93,6 @@ def learned(job):
                 if stop:
                     stop()
     each.__name__ = job.name
-    fetch_packages(job)
     if is_run(job):
         test(timeout=1200)(each)
 
@@ -171,10 +167,15 @@ def local_server(t):
 
 
 def docker(t):
+    """A daemon that hangs up"""
     server = socket.socket(socket.AF_UNIX)
     server.bind(t.away + "/docker.sock")
     server.listen()
-    return server.close
+
+    def serve():
+        while True:
+            server.accept()[0].close()
+    threading.Thread(target=serve, daemon=True).start()
 
 
 def signature(t):
@@ -328,6 +329,16 @@ Job("cargo_builds_offline", "cargo run -q --offline", set(), ("cargo",), {
 Job("redis_is_asked_on_a_socket", "redis-cli -s AWAY/r.sock set a 1; "
     "redis-cli -s AWAY/r.sock get a", {"socket AWAY/r.sock"}, ("redis-server",),
     setup=(redis,), root=False, heavy=True)
+Job("pytest_asks_a_database_on_a_socket", "pytest-3 -q -p no:cacheprovider | grep -o '1 passed'",
+    {"socket AWAY/db.sock"}, ("pytest-3",), {"test_row.py": """
+import socket
+def test_row():
+    s = socket.socket(socket.AF_UNIX); s.connect("AWAY/db.sock")
+    s.sendall(b"table"); assert s.recv(100) == b"row of table"
+"""}, setup=(database,), root=False, heavy=True)
+Job("podman_is_refused_and_the_build_goes_on",
+    "podman --remote --url unix://AWAY/docker.sock ps >/dev/null 2>&1 || true\n"
+    "echo built", set(), ("podman",), setup=(docker,), refused=("docker.sock",), heavy=True)
 Job("psql_asks_on_a_socket", "psql -h AWAY/pg -d postgres -Atc 'select 1+1'",
     {"socket AWAY/pg/.s.PGSQL.5432"}, ("psql",), setup=(postgres,), root=False, heavy=True)
 Job("next_builds", "node_modules/.bin/next build >/dev/null; ls .next/BUILD_ID", set(),
@@ -336,7 +347,7 @@ Job("next_builds", "node_modules/.bin/next build >/dev/null; ls .next/BUILD_ID",
     "app/layout.js": "export default function L({ children }) {\n"
                      "  return <html><body>{children}</body></html> }\n",
     "app/page.js": "export default function P() { return <p>hi</p> }\n"},
-    packages=("next@15", "react@19", "react-dom@19"), heavy=True)
+    packages=("next", "react", "react-dom"), heavy=True)
 Job("playwright_drives_chromium", "node p.mjs", set(), ("npm", "chromium"), {"p.mjs": """
 import { chromium } from 'playwright-core'
 const b = await chromium.launch({ executablePath: '/usr/bin/chromium', args: [
@@ -372,7 +383,7 @@ HOSTILE = {
 @test
 def a_hostile_job_gets_nothing_and_the_report_says_so(t):
     need("curl")
-    stop = docker(t)
+    docker(t)
     for name in (".ssh/id_rsa", ".aws/credentials", ".bashrc", "bin/ls", ".config/x"):
         t.write(f"{t.home}/{name}", "as it was")
     t.outside("git", "init", "-q", ".").ok()
@@ -390,7 +401,6 @@ def a_hostile_job_gets_nothing_and_the_report_says_so(t):
                   for line in answer["refusedOnPurpose"]), attempt, answer)
     for name in (".ssh/id_rsa", ".aws/credentials", ".bashrc", "bin/ls"):
         equal(t.read(f"{t.home}/{name}"), "as it was")
-    stop()
 
 own_host(NAMES)
 main()
