@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -158,36 +159,34 @@ static bool is_root(const struct plan_mount *m)
 	       m->kind == MOUNT_LAYER || m->kind == MOUNT_STAGED;
 }
 
+/**
+ * struct carving - Directories that something hidden lies in
+ * @above:	Mounts below which nothing is the host's
+ * @hidden:	What is hidden, in the order of path_compare()
+ * @left:	Rules that may still be made
+ */
+struct carving {
+	int ruleset;
+	const struct plan_mount **above, **hidden;
+	size_t above_len, len, left;
+};
+
 /* True if nothing may be read at @m, and its directory is the host's alone: what a
  * command makes in its own would have no rule
  */
-static bool is_hidden(const struct plan *plan, const struct plan_mount *m)
+static bool is_hidden(const struct carving *c, const struct plan_mount *m)
 {
 	if (m->kind != MOUNT_MASK_FILE && m->kind != MOUNT_REDACTED &&
 	    (m->kind != MOUNT_MASK_DIR || m->mask != MASK_EMPTY))
 		return false;
-	for (size_t i = 0; i < plan->mounts.len; i++) {
-		const struct plan_mount *above = &plan->mounts.v[i];
-
-		if ((is_root(above) || above->kind == MOUNT_MASK_DIR) &&
-		    above != m && path_is_within(above->path, m->path))
+	for (size_t i = 0; i < c->above_len; i++) {
+		if (c->above[i] != m && path_is_within(c->above[i]->path, m->path))
 			return false;
 	}
 	return !path_is_within("/dev", m->path) &&
 	       !path_is_within("/proc", m->path) &&
 	       !path_is_within("/tmp", m->path);
 }
-
-/**
- * struct carving - Directories that something hidden lies in
- * @hidden:	What is hidden
- * @left:	Rules that may still be made
- */
-struct carving {
-	int ruleset;
-	const struct plan_mount **hidden;
-	size_t len, left;
-};
 
 /* True if @path leads to a hidden file, or is hidden; then *@is is set. The mask on a
  * directory goes only with the directory itself, which is not worth a rule for each
@@ -196,17 +195,22 @@ struct carving {
 static bool leads(const struct carving *c, const char *path, bool *is)
 {
 	const size_t n = strlen(path);
-	bool found = false;
+	size_t lo = 0, hi = c->len;
 
-	for (size_t i = 0; i < c->len; i++) {
-		const struct plan_mount *m = c->hidden[i];
+	while (lo < hi) {
+		const size_t mid = (lo + hi) / 2;
 
-		if (!path_is_within(path, m->path))
-			continue;
-		*is |= !m->path[n];
-		found |= *is || m->kind != MOUNT_MASK_DIR;
+		if (path_compare(c->hidden[mid]->path, path) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
 	}
-	return found;
+	for (; lo < c->len && path_is_within(path, c->hidden[lo]->path); lo++) {
+		*is = !c->hidden[lo]->path[n];
+		if (*is || c->hidden[lo]->kind != MOUNT_MASK_DIR)
+			return true;
+	}
+	return false;
 }
 
 /* Files in @path may be read, but for what is hidden: each entry has a rule of its
@@ -256,20 +260,48 @@ static int carve(struct carving *c, const char *path, struct err *err)
 	return r;
 }
 
-/* True if a file is; all of them are in @ret then, unless it is NULL */
-static bool list_hidden(const struct plan *plan, struct carving *ret)
+static int compare_mounts(const void *a, const void *b)
 {
-	bool found = false;
+	const struct plan_mount *const *x = a, *const *y = b;
 
-	for (size_t i = 0; (ret || !found) && i < plan->mounts.len; i++) {
+	return path_compare((*x)->path, (*y)->path);
+}
+
+/* Room for the mounts of @plan, and those of them that @c->above is for */
+static void carving_init(struct carving *c, const struct plan *plan)
+{
+	const size_t n = plan->mounts.len + 1;
+
+	*c = (struct carving) { .ruleset = -1, .left = CARVED_MAX };
+	c->above = mem_zalloc(2 * n * sizeof(*c->above));
+	c->hidden = c->above + n;
+	for (size_t i = 0; i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
 
-		if (!is_hidden(plan, m))
-			continue;
-		found |= m->kind != MOUNT_MASK_DIR;
-		if (ret)
-			ret->hidden[ret->len++] = m;
+		if (is_root(m) || m->kind == MOUNT_MASK_DIR)
+			c->above[c->above_len++] = m;
 	}
+}
+
+static void list_hidden(struct carving *c, const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		if (is_hidden(c, &plan->mounts.v[i]))
+			c->hidden[c->len++] = &plan->mounts.v[i];
+	}
+	qsort(c->hidden, c->len, sizeof(*c->hidden), compare_mounts);
+}
+
+static bool hides_file(const struct plan *plan)
+{
+	struct carving c;
+	bool found = false;
+
+	carving_init(&c, plan);
+	for (size_t i = 0; !found && i < plan->mounts.len; i++)
+		found = plan->mounts.v[i].kind != MOUNT_MASK_DIR &&
+			is_hidden(&c, &plan->mounts.v[i]);
+	free(c.above);
 	return found;
 }
 
@@ -284,8 +316,7 @@ static bool nests(const struct plan *plan)
 bool landlock_carves(const struct plan *plan)
 {
 	return plan->tier == TIER_FULL && plan->machine.landlock_abi &&
-	       !nests(plan) && !plan->root_writable &&
-	       list_hidden(plan, NULL);
+	       !nests(plan) && !plan->root_writable && hides_file(plan);
 }
 
 static int create(const struct plan *plan, struct err *err);
@@ -297,9 +328,8 @@ static int create(const struct plan *plan, struct err *err);
  */
 int landlock_prepare(const struct plan *plan, struct err *err)
 {
-	auto_free const struct plan_mount **hidden = NULL;
 	auto_close int ruleset = -1;
-	struct carving c = { .left = CARVED_MAX };
+	struct carving c;
 	int r;
 
 	if (!landlock_carves(plan))
@@ -307,11 +337,11 @@ int landlock_prepare(const struct plan *plan, struct err *err)
 	ruleset = create(plan, err);
 	if (ruleset < 0)
 		return ruleset;
-	hidden = mem_zalloc((plan->mounts.len + 1) * sizeof(*hidden));
+	carving_init(&c, plan);
 	c.ruleset = ruleset;
-	c.hidden = hidden;
-	(void)list_hidden(plan, &c);
+	list_hidden(&c, plan);
 	r = carve(&c, "/", err);
+	free(c.above);
 	return r < 0 ? r : take_fd(&ruleset);
 }
 
