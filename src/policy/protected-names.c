@@ -146,7 +146,7 @@ bool protected_may_match(const char *path)
 {
 	for (const char *at = path; at; at = strchr(at, '/')) {
 		at += *at == '/';
-		if (*at == '.')
+		if (*at == '.' && strncasecmp(at, ".git/", 5) != 0)
 			return true;
 		for (size_t i = 0; rows[i].name[0] != '.'; i++) {
 			if (row_covers(&rows[i], at))
@@ -284,6 +284,12 @@ static bool any_leads(const struct policy *policy, const char *path, bool repo)
 	return false;
 }
 
+bool protected_leads_repo(const struct policy *policy, const char *relative)
+{
+	return (protected_has_modules(policy) && is_module(relative)) ||
+	       any_leads(policy, relative, true);
+}
+
 bool protected_leads(const struct policy *policy, const char *path)
 {
 	const char *base = strrchr(path, '/');
@@ -297,8 +303,7 @@ bool protected_leads(const struct policy *policy, const char *path)
 	}
 	for (const char *in = protected_in_git(path); in;
 	     in = protected_in_git(in - 1)) {
-		if ((protected_has_modules(policy) && is_module(in)) ||
-		    any_leads(policy, in, true))
+		if (protected_leads_repo(policy, in))
 			return true;
 	}
 	return false;

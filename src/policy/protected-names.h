@@ -71,7 +71,7 @@ const struct protected_row *protected_noted(const struct policy *policy,
 					const char *path);
 
 /* False if neither protected_match() nor protected_leads() nor protected_noted() can
- * have something to say of @path: quick
+ * have something to say of @path, but for protected_leads_repo(): quick
  */
 bool protected_may_match(const char *path);
 
@@ -121,5 +121,7 @@ size_t protected_module_len(const struct policy *policy, const char *relative);
  * directory or a link that is put there brings what is in it along
  */
 bool protected_leads(const struct policy *policy, const char *path);
+/* The same of @relative, a path below a git directory */
+bool protected_leads_repo(const struct policy *policy, const char *relative);
 
 #endif /* POLICY_PROTECTED_NAMES_H */

@@ -195,7 +195,7 @@ static bool has_protected_name(const struct fast_check *p, const struct root *ro
 		auto_free char *locked = n > suffix && !strcmp(in + n - suffix, ".lock") ?
 					 mem_strndup(in, n - suffix) : NULL;
 
-		if (protected_match_repo(policy, in) ||
+		if (protected_match_repo(policy, in) || protected_leads_repo(policy, in) ||
 		    (locked && protected_match_repo(policy, locked)))
 			return true;
 	}
