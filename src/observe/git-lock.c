@@ -28,11 +28,13 @@
  * @link:	Where a symbolic link led
  * @st:		Of what was there; st_mode is 0 if nothing was
  * @at:		Where its content is in the memfd
+ * @done:	It was undone
  */
 struct git_change {
 	char *path, *link;
 	struct stat st;
 	off_t at;
+	bool done;
 };
 
 static bool is_in_git(const char *path)
@@ -71,6 +73,8 @@ static void forget(struct git_lock *lock)
 		free(lock->changes.v[i].link);
 	}
 	free(lock->changes.v);
+	free(lock->index);
+	lock->index = NULL;
 	lock->changes.v = NULL;
 	lock->changes.len = lock->changes.cap = lock->names = 0;
 	lock->bytes = 0;
@@ -117,36 +121,18 @@ static bool is_deinit(pid_t pid)
 	return n > 0 && memmem(words, (size_t)n, "\0deinit", sizeof("\0deinit"));
 }
 
-/* Without an index there was no tree before: a clone, a new work tree */
-static bool has_index(const struct git_lock *lock, const char *path)
-{
-	char index[PATH_MAX];
-	auto_close int fd = -1;
-
-	if (snprintf(index, sizeof(index), "%.*s", (int)(strlen(path) - strlen(".lock")),
-		     path) >= (int)sizeof(index))
-		return false;
-	fd = open_in(lock, index, O_PATH);
-	return fd >= 0;
-}
-
 /* @path: of the lock of its index, or NULL */
 static void take(struct git_locks *locks, pid_t pid, const char *path)
 {
 	struct git_lock *lock = find(locks, pid);
-	char root[32];
 
-	if (!is_git(pid))
-		return;
 	lock = lock ? lock : find(locks, 0);
 	if (!lock)
 		lock = &locks->v[locks->next++ % GIT_LOCKS_MAX];
 	forget(lock);
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
-	lock->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	lock->index = path ? mem_strndup(path, strlen(path) - strlen(".lock")) : NULL;
 	lock->at_once = !path;
-	if (lock->root >= 0 && (!path || has_index(lock, path)))
-		lock->pid = pid;
+	lock->pid = pid;
 }
 
 static void see(struct git_locks *locks, pid_t pid)
@@ -154,6 +140,28 @@ static void see(struct git_locks *locks, pid_t pid)
 	if (locks->seen != pid && is_git(pid) && is_deinit(pid))
 		take(locks, pid, NULL);
 	locks->seen = pid;
+}
+
+/* That of @pid, which changes a file of its work tree: most locks are of gits that
+ * change none, and this is left until then. Without an index there was no tree before:
+ * a clone, a new work tree.
+ */
+static struct git_lock *find_begun(struct git_locks *locks, pid_t pid)
+{
+	struct git_lock *lock = find(locks, pid);
+	auto_close int index = -1;
+	char root[32];
+
+	if (!lock || lock->root >= 0)
+		return lock;
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
+	lock->root = is_git(pid) ? open(root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (lock->root >= 0 && lock->index)
+		index = open_in(lock, lock->index, O_PATH);
+	if (lock->root >= 0 && (!lock->index || index >= 0))
+		return lock;
+	forget(lock);
+	return NULL;
 }
 
 static int keep_link(const struct git_lock *lock, struct git_change *c)
@@ -245,15 +253,11 @@ static int record(struct git_lock *lock, const struct notification *q,
 	return 0;
 }
 
-static int put_file(const struct git_lock *lock, const struct git_change *c, int dir)
+static int fill_file(const struct git_lock *lock, const struct git_change *c, int fd)
 {
 	const struct timespec times[2] = { c->st.st_atim, c->st.st_mtim };
-	auto_close int fd = openat(dir, path_base(c->path), O_WRONLY | O_CREAT |
-				   O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	off_t at = c->at;
 
-	if (fd < 0)
-		return errno == EEXIST ? 0 : -errno;
 	while (at < c->at + c->st.st_size) {
 		const ssize_t n = sendfile(fd, lock->old, &at,
 					   (size_t)(c->at + c->st.st_size - at));
@@ -265,6 +269,21 @@ static int put_file(const struct git_lock *lock, const struct git_change *c, int
 		return -errno;
 	return fchmod(fd, c->st.st_mode & 0777) < 0 ||
 	       futimens(fd, times) < 0 ? -errno : 0;
+}
+
+static int put_file(const struct git_lock *lock, const struct git_change *c, int dir)
+{
+	const char *name = path_base(c->path);
+	auto_close int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+				   O_CLOEXEC, 0600);
+	int r;
+
+	if (fd < 0)
+		return errno == EEXIST ? 0 : -errno;
+	r = fill_file(lock, c, fd);
+	if (r < 0)	/* git would take a part of it for a change of the user's */
+		(void)unlinkat(dir, name, 0);
+	return r;
 }
 
 static int put_back(const struct git_lock *lock, const struct git_change *c)
@@ -291,19 +310,36 @@ static int put_back(const struct git_lock *lock, const struct git_change *c)
 	return r < 0 && errno != EEXIST && errno != ENOENT ? -errno : 0;
 }
 
+/* On a full disk a file may fit once what git made before it is gone */
+static int put_all(struct git_lock *lock)
+{
+	size_t failed = lock->changes.len;
+	struct sys_caps caps;
+
+	if (caps_drop(&caps) < 0)
+		return -EIO;
+	for (int pass = 0; pass < 2 && failed; pass++) {
+		failed = 0;
+		for (size_t i = lock->changes.len; i-- > 0;) {
+			struct git_change *c = &lock->changes.v[i];
+
+			if (c->done)
+				continue;
+			c->done = put_back(lock, c) == 0;
+			failed += !c->done;
+		}
+	}
+	caps_restore(&caps);
+	return failed ? -EIO : 1;
+}
+
 /* Its handler of SIGTERM removes the lock */
 static int undo(struct git_lock *lock, pid_t pid)
 {
-	struct sys_caps caps;
 	int r = kill(pid, SIGTERM) == 0 ? 1 : -EIO;
-	const bool able = caps_drop(&caps) == 0;
 
-	for (size_t i = lock->changes.len; i-- > 0;) {
-		if (!able || put_back(lock, &lock->changes.v[i]) < 0)
-			r = -EIO;
-	}
-	if (able)
-		caps_restore(&caps);
+	if (put_all(lock) < 0)
+		r = -EIO;
 	forget(lock);
 	return r;
 }
@@ -317,17 +353,19 @@ static int note_call(struct git_locks *locks, const struct notification *q, pid_
 
 	if (is_lock && q->what == CALL_OPEN && q->flags & O_CREAT && q->flags & O_EXCL)
 		take(locks, pid, path);
+	if (is_lock && (q->what == CALL_RENAME || q->what == CALL_UNLINK)) {
+		lock = find(locks, pid);
+		if (lock && lock->refused)
+			return undo(lock, pid);
+		if (lock)
+			forget(lock);
+	}
+	if (is_lock || is_in_git(path))
+		return 0;
 	if (q->what == CALL_UNLINK)
 		see(locks, pid);
-	lock = find(locks, pid);
-	if (!lock)
-		return 0;
-	if (is_lock && (q->what == CALL_RENAME || q->what == CALL_UNLINK)) {
-		if (lock->refused)
-			return undo(lock, pid);
-		forget(lock);
-	}
-	if (is_lock || is_in_git(path) || lock->partial)
+	lock = find_begun(locks, pid);
+	if (!lock || lock->partial)
 		return 0;
 	r = record(lock, q, path);
 	lock->partial = r < 0 && !lock->refused;
@@ -356,17 +394,20 @@ bool git_lock_refuses(const struct git_locks *locks, pid_t pid)
 	return false;
 }
 
-bool git_lock_refused(struct git_locks *locks, pid_t pid, const char *path)
+int git_lock_refused(struct git_locks *locks, pid_t pid, const char *path)
 {
 	struct git_lock *lock;
+	int r = 0;
 
 	pthread_mutex_lock(&locks->mutex);
 	see(locks, pid);
-	lock = find(locks, pid);
-	if (lock && !lock->partial && !is_in_git(path))
+	lock = is_in_git(path) ? NULL : find_begun(locks, pid);
+	if (lock && !lock->partial) {
 		lock->refused = true;
+		r = lock->at_once ? put_all(lock) : 1;
+	}
 	pthread_mutex_unlock(&locks->mutex);
-	return git_lock_refuses(locks, pid);
+	return r ? r : git_lock_refuses(locks, pid);
 }
 
 void git_lock_reported(struct git_locks *locks, pid_t pid)
@@ -375,7 +416,9 @@ void git_lock_reported(struct git_locks *locks, pid_t pid)
 
 	pthread_mutex_lock(&locks->mutex);
 	lock = find(locks, pid);
-	if (lock && lock->refused && lock->at_once)
-		undo(lock, pid);
+	if (lock && lock->refused && lock->at_once) {
+		(void)kill(pid, SIGTERM);
+		forget(lock);
+	}
 	pthread_mutex_unlock(&locks->mutex);
 }

@@ -30,7 +30,8 @@ enum {
  * @pid:	The git that has it; 0 if none
  * @refused:	It was refused a file, and will be undone
  * @partial:	Not all of its changes could be recorded: it is not undone
- * @root:	Its root directory, or -1
+ * @root:	Its root directory, or -1 until it changes a file
+ * @index:	The path that the lock is for, or NULL
  * @old:	A memfd with the files that it removed, @bytes long, or -1
  * @names:	Bytes of the paths in @changes
  * @at_once:	It has no lock, and is undone when it is refused a file
@@ -40,6 +41,7 @@ struct git_lock {
 	_Atomic bool refused;
 	bool partial, at_once;
 	int root, old;
+	char *index;
 	struct { struct git_change *v; size_t len, cap; } changes;
 	size_t names;
 	off_t bytes;
@@ -71,10 +73,12 @@ int git_lock_note(struct git_locks *locks, const struct notification *q, pid_t p
 /* @pid is a git that was refused a file and will be undone */
 bool git_lock_refuses(const struct git_locks *locks, pid_t pid);
 
-/* @pid was refused to change @path: true if that is a git that will be undone */
-bool git_lock_refused(struct git_locks *locks, pid_t pid, const char *path);
+/* @pid was refused to change @path: 1 if that is a git that will be undone, -EIO if it
+ * has no lock, was undone, and something could not be put back; else 0
+ */
+int git_lock_refused(struct git_locks *locks, pid_t pid, const char *path);
 
-/* The refusal was reported. A git that has no lock is undone now: SIGTERM may end the
+/* The refusal was reported. A git that has no lock is ended now: SIGTERM may end the
  * call that waits, of which nothing can be read any more.
  */
 void git_lock_reported(struct git_locks *locks, pid_t pid);

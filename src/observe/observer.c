@@ -330,9 +330,10 @@ static void note_git(struct observer *o, const struct notification *q,
 					       "could not all be undone" },
 		};
 	} else if (g->error && g->report && g->path &&
-		   git_lock_refused(locks, pid, g->path->path)) {
-		snprintf(o->reason, sizeof(o->reason), "%s; git was ended, "
-			 "and the work tree is as before", why);
+		   (r = git_lock_refused(locks, pid, g->path->path)) != 0) {
+		snprintf(o->reason, sizeof(o->reason), "%s; git was ended, %s", why,
+			 r > 0 ? "and the work tree is as before" :
+			 "but its changes could not all be undone");
 		g->verdict.reason = o->reason;
 	}
 }

@@ -3,7 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -179,4 +183,121 @@ TEST(only_the_git_with_the_lock_is_recorded)
 	CHECK(!git_lock_refuses(&locks, lock.pid));
 	CHECK(git_lock_refused(&locks, lock.pid, test_path(".npmrc")));
 	CHECK_INT(end(), 1);
+}
+
+TEST(a_git_without_a_lock_is_undone_at_once)
+{
+	for (int links = 0; links < 2; links++) {
+		pid_t pid;
+
+		begin();
+		pid = lock.pid;
+		lock.at_once = true;
+		test_write(test_path("d/old"), "old");
+		CHECK_INT(changes(CALL_UNLINK, test_path("d/old")), 0);
+		CHECK_INT(unlink(test_path("d/old")), 0);
+		if (links)
+			CHECK(rename(test_path("d"), test_path("e")) == 0 &&
+			      symlink("e", test_path("d")) == 0);
+		CHECK_INT(git_lock_refused(&locks, pid, test_path("d/.git")),
+			  links ? -EIO : 1);
+		CHECK(links || test_read(test_path("d/old")));
+		git_lock_reported(&locks, pid);
+		CHECK_INT(waitpid(pid, NULL, 0), pid);
+		git_locks_done(&locks);
+	}
+}
+
+/* A process that is called git, waits, and takes the lock of its index */
+static void begin_git(void)
+{
+	int in[2], started[2];
+	pid_t pid;
+	char c;
+
+	git_locks_init(&locks);
+	CHECK(pipe2(in, O_CLOEXEC) == 0 && pipe2(started, O_CLOEXEC) == 0);
+	pid = fork();
+	if (!pid) {
+		dup2(in[0], STDIN_FILENO);
+		execlp("git", "git", "hash-object", "--stdin", NULL);
+		_exit(1);
+	}
+	close(in[0]);
+	close(started[1]);
+	CHECK_INT(read(started[0], &c, 1), 0);
+	close(started[0]);
+	lock.pid = pid;
+	CHECK_INT(changes(CALL_OPEN, test_path(".git/index.lock")), 0);
+}
+
+TEST(a_git_that_changed_nothing_yet_is_recorded)
+{
+	begin_git();
+	test_write(test_path(".git/index"), "");
+	CHECK_INT(lock.root, -1);
+	CHECK_INT(git_lock_refused(&locks, lock.pid, test_path(".npmrc")), 1);
+	CHECK_INT(end(), 1);
+}
+
+TEST(a_clone_is_not_undone)
+{
+	pid_t pid;
+
+	begin_git();
+	pid = lock.pid;
+	CHECK_INT(git_lock_refused(&locks, pid, test_path(".npmrc")), 0);
+	CHECK_INT(lock.pid, 0);
+	kill(pid, SIGKILL);
+	CHECK_INT(waitpid(pid, NULL, 0), pid);
+}
+
+TEST(only_a_git_is_recorded)
+{
+	begin();
+	close(lock.root);
+	lock.root = -1;
+	test_write(test_path(".git/index"), "");
+	CHECK_INT(changes(CALL_OPEN, test_path(".git/index.lock")), 0);
+	CHECK_INT(git_lock_refused(&locks, lock.pid, test_path(".npmrc")), 0);
+}
+
+/* A disk on which a file of half its size was replaced by a small one, after a file that
+ * leaves no room for it was made; @full: by another process, which does not give it back
+ */
+static void fill_disk(bool full)
+{
+	static char half[32 << 10];
+	const char *old = test_path("disk/old"), *big = test_path("disk/big");
+	int fd;
+
+	test_enter(CLONE_NEWNS);
+	CHECK_INT(mkdir(test_path("disk"), 0755), 0);
+	CHECK_INT(mount("tmpfs", test_path("disk"), "tmpfs", 0, "size=64k"), 0);
+	begin();
+	memset(half, 'x', sizeof(half) - 1);
+	test_write(old, half);
+	if (!full)
+		CHECK_INT(changes(CALL_OPEN, big), 0);
+	CHECK_INT(changes(CALL_UNLINK, old), 0);
+	CHECK_INT(unlink(old), 0);
+	CHECK_INT(changes(CALL_OPEN, old), 0);
+	test_write(old, "new");
+	fd = open(big, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	CHECK_INT(posix_fallocate(fd, 0, 56 << 10), 0);
+	close(fd);
+	CHECK_INT(git_lock_refused(&locks, lock.pid, test_path(".npmrc")), 1);
+	CHECK_INT(end(), full ? -EIO : 1);
+	CHECK_INT(access(old, F_OK), full ? -1 : 0);
+	CHECK(full || !strcmp(test_read(old), half));
+}
+
+TEST(a_file_is_put_back_when_there_is_room_again)
+{
+	fill_disk(false);
+}
+
+TEST(no_part_of_a_file_is_put_back)
+{
+	fill_disk(true);
 }
