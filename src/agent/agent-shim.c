@@ -26,7 +26,6 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"

@@ -29,7 +29,6 @@
 #include <unistd.h>
 
 #include "agent/hook.h"
-#include "agent/shim.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"

@@ -13,7 +13,6 @@
 #include <sys/types.h>
 
 struct buf;
-struct call;
 struct err;
 struct options;
 struct run;

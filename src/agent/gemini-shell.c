@@ -17,7 +17,6 @@
 
 #include "agent/gemini-shell.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

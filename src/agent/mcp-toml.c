@@ -16,7 +16,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/text.h"
 
 enum { TOML_DEPTH_MAX = 32, TOML_KEYS_MAX = 64 };

@@ -26,7 +26,6 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "base/text.h"
 #include "run/settings-edit.h"
 
 static const char *const scopes[MCP_SCOPES] = {

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <nss.h>
 #include <resolv.h>
 #include <stddef.h>

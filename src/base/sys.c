@@ -9,7 +9,6 @@
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
-#include <linux/mount.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <signal.h>

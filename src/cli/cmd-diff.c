@@ -6,14 +6,12 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -25,7 +23,6 @@
 #include "policy/policy.h"
 #include "report/violation.h"
 #include "run/decision.h"
-#include "run/options.h"
 #include "view/view.h"
 
 /**

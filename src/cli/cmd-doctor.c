@@ -10,7 +10,6 @@
 #include "agent/shim.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/terminal.h"
 #include "cli/command-line.h"
@@ -18,7 +17,6 @@
 #include "policy/firewall-mark.h"
 #include "policy/policy.h"
 #include "run/decision.h"
-#include "run/options.h"
 #include "run/resource-limits.h"
 
 /* How limits would be enforced: found by making a cgroup and removing it again */

@@ -23,7 +23,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "base/proc.h"
 #include "base/terminal.h"
 #include "base/text.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,10 +16,8 @@
 #include "policy/mode.h"
 #include "policy/policy.h"
 #include "policy/protected-names.h"
-#include "policy/settings.h"
 #include "run/approval.h"
 #include "run/decision.h"
-#include "run/options.h"
 #include "run/policy-why.h"
 #include "run/settings-edit.h"
 

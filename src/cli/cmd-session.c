@@ -9,8 +9,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
-#include "base/own.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "cli/command-line.h"

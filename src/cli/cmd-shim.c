@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/cmd-shim.c - cloche shim: a program's own name runs it in the sandbox */
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "agent/hook.h"
 #include "agent/shim.h"

@@ -6,13 +6,10 @@
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"

@@ -6,10 +6,7 @@
 #include <linux/if.h>
 #include <linux/if_tun.h>
 #include <linux/landlock.h>
-#include <linux/mount.h>
-#include <linux/sched.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>

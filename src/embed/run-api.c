@@ -10,7 +10,6 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/text.h"
 
 int api_copy(void *to, size_t size, const void *from)

@@ -20,7 +20,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/firewall-mark.h"

@@ -12,7 +12,6 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 #include "policy/host.h"
 
 /* Fields whose only purpose is to carry a credential. User-Agent, Referer, Origin,

@@ -24,7 +24,6 @@
 #include "gate/address.h"
 #include "gate/fake-ip.h"
 #include "gate/proto/sni.h"
-#include "policy/policy.h"
 
 enum { HTTP_PORT = 80, TLS_PORT = 443 };
 

@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 
 enum {			/* Before other connections have their turn */
 	STEPS_MAX = 64,

@@ -6,7 +6,6 @@
 
 #include "gate/gate-confine.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>

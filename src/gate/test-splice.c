@@ -3,14 +3,12 @@
 
 #include "test.h"
 
-#include <errno.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/sys.h"
 #include "gate/splice.h"
 
 enum { TOTAL = 3 << 20 };

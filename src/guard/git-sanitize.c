@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/btime.h"
 #include "base/buf.h"
@@ -20,7 +19,6 @@
 #include "guard/quarantine.h"
 #include "policy/gitconfig.h"
 #include "policy/protected-names.h"
-#include "report/violation.h"
 #include "view/view.h"
 #include "view/walk-git.h"
 

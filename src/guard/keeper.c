@@ -28,7 +28,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/mount.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdbool.h>

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/own.h"
 #include "test.h"
 
 TEST(descriptors_arrive_close_on_exec)

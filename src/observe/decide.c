@@ -15,7 +15,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/limits.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
 #include <string.h>

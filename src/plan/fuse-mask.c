@@ -21,7 +21,6 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/path.h"
 #include "plan/plan.h"
 

@@ -19,7 +19,6 @@
 #include "base/path.h"
 #include "policy/redact.h"
 #include "view/view.h"
-#include "view/walk-git.h"
 
 #define RESOLV_CONF "/etc/resolv.conf"
 

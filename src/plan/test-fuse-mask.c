@@ -8,10 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 #include "plan/fuse-mask.h"
 #include "plan/plan.h"
-#include "policy/policy.h"
 #include "test.h"
 
 static uint64_t request[FUSE_MASK_REQUEST_MAX / 8], reply[FUSE_MASK_REPLY_MAX / 8];

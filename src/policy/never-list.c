@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/host.h"

@@ -12,7 +12,6 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/dedup.h"
-#include "policy/glob.h"
 #include "policy/host.h"
 #include "policy/permission.h"
 

@@ -18,7 +18,6 @@
 #include "policy/pathrule.h"
 
 struct err;
-struct glob;
 struct host_pattern;
 struct permission;
 

@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "base/buf.h"
-#include "base/own.h"
 #include "policy/env-rules.h"
 
 /* "registry" or "@*:registry" in @len bytes; names have no case */

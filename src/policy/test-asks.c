@@ -4,10 +4,8 @@
 #include "policy/asks.h"
 
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/document.h"
 #include "policy/policy.h"
 #include "policy/schema.h"
 #include "policy/settings.h"

@@ -3,11 +3,9 @@
 
 #include "policy/permission.h"
 
-#include <errno.h>
 #include <time.h>
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "test.h"

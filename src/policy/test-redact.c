@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/own.h"
 #include "test.h"
 
 static const char *redacted(const char *text, struct buf *out)

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"

@@ -5,20 +5,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "plan/plan.h"
 #include "policy/policy.h"
-#include "report/report.h"
 #include "view/symlink-guard.h"
 #include "view/view.h"
 

@@ -26,7 +26,6 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "plan/plan.h"
-#include "policy/policy.h"
 #include "view/realpath.h"
 #include "view/view.h"
 

@@ -3,18 +3,13 @@
 
 #include "run/job.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/own.h"
 #include "base/proc.h"
 #include "base/sys.h"

@@ -32,7 +32,6 @@
 #include "gate/fake-ip.h"
 #include "gate/gate-client.h"
 #include "ipc/listener.h"
-#include "observe/observer.h"
 #include "plan/plan.h"
 #include "policy/host.h"
 #include "policy/policy.h"

@@ -42,7 +42,6 @@
 #include "report/violation-store.h"
 #include "run/options.h"
 #include "run/secret-source.h"
-#include "run/secret-binding.h"
 
 enum {
 	KEY_SIZE = 32, /* Bytes that placeholders are made with */

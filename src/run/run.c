@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/proc.h"
-#include "plan/plan.h"
 #include "run/choose-tier.h"
 #include "run/options.h"
 #include "run/output.h"

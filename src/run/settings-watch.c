@@ -32,7 +32,6 @@
 #include "plan/plan.h"
 #include "policy/policy.h"
 #include "policy/schema.h"
-#include "policy/settings.h"
 #include "run/approval.h"
 #include "run/options.h"
 #include "run/output.h"

@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/mount.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/mount.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -18,7 +17,6 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/own.h"
-#include "base/sys.h"
 #include "plan/plan.h"
 #include "sandbox/bind.h"
 #include "sandbox/mount-fd.h"

@@ -27,7 +27,6 @@
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <linux/futex.h>
-#include <linux/mount.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>

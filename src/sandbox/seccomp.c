@@ -28,7 +28,6 @@
 #include <sys/prctl.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "sandbox/filter.h"

@@ -11,7 +11,6 @@
 #include <linux/filter.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
-#include <linux/vm_sockets.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

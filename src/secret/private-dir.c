@@ -15,7 +15,6 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "secret/locked-memory.h"
 
 struct private_dir *private_dir_new(const char *path)

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/own.h"
 #include "secret/backend.h"
 #include "test.h"
 

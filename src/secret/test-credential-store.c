@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/mem.h"
-#include "base/own.h"
 #include "secret/private-dir.h"
 #include "test.h"
 

@@ -23,7 +23,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/proc.h"
 #include "base/sys.h"

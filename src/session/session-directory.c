@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -17,7 +16,6 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "report/violation-store.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* session/test-session-directory.c - a session's name appears and goes with its socket */
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -8,8 +8,6 @@
  * written to a file, and a new name in a directory is removed again.
  */
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -19,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "plan/plan.h"

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"

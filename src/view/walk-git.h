@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct err;
-struct stat;
 struct view;
 
 enum {

@@ -25,7 +25,6 @@
 #include "base/path.h"
 #include "policy/glob.h"
 #include "view/view.h"
-#include "view/walk-git.h"
 
 static const struct glob_rule *rule_of(const struct glob_set *set, size_t i)
 {

@@ -30,7 +30,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"

@@ -2,7 +2,6 @@
 /* gate/proto/fuzz-dns.c - every question has an answer that a resolver can read */
 
 #include <arpa/nameser.h>
-#include <resolv.h>
 #include <string.h>
 
 #include "fuzz.h"
