@@ -64,10 +64,10 @@ static int make_claude(const struct hook_target *t, struct shim_agent *ret,
 
 static void add_toml_text(struct buf *out, const char *text)
 {
-	json_t *value = json_text(text);	/* JSON's strings are strings of TOML */
+	/* JSON's strings are strings of TOML */
+	auto_json json_t *value = json_text(text);
 	auto_free char *quoted = json_dumps(value, JSON_ENCODE_ANY);
 
-	json_decref(value);
 	buf_adds(out, quoted);
 }
 

@@ -48,14 +48,12 @@ int edit_record_save(const char *kind, const char *subject,
 {
 	auto_close int dir = open_records(err);
 	auto_free char *name = record_name(kind, subject);
-	auto_free char *text = NULL;
-	json_t *root = json_pack("{s:i, s:s, s:b, s:b, s:I, s:s, s:s, s:O?}",
+	auto_json json_t *root = json_pack("{s:i, s:s, s:b, s:b, s:I, s:s, s:s, s:O?}",
 		"version", 1, "file", subject, "created", record->created,
 		"made_dir", record->made_dir, "at", (json_int_t)record->at,
 		"old", record->old, "new", record->new, "more", record->more);
+	auto_free char *text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
 
-	text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
-	json_decref(root);
 	if (dir < 0)
 		return dir;
 	if (!text)
@@ -76,16 +74,11 @@ bool edit_record_load(const char *kind, const char *subject,
 {
 	auto_close int dir = open_records(NULL);
 	auto_free char *name = record_name(kind, subject);
-	auto_buf struct buf text = { 0 };
-	const char *old, *new;
-	json_t *root;
+	auto_json json_t *root = dir < 0 ? NULL : json_read(dir, name, NULL);
+	const char *old = json_string_value(json_object_get(root, "old"));
+	const char *new = json_string_value(json_object_get(root, "new"));
 
 	*ret = (struct edit_record){ 0 };
-	if (dir < 0 || fs_read(dir, name, JSON_TEXT_MAX, &text, NULL) < 0)
-		return false;
-	root = json_parse(buf_str(&text), text.len, name, NULL);
-	old = json_string_value(json_object_get(root, "old"));
-	new = json_string_value(json_object_get(root, "new"));
 	if (old && new && is_about(root, subject))
 		*ret = (struct edit_record){
 			.created = json_is_true(json_object_get(root, "created")),
@@ -96,7 +89,6 @@ bool edit_record_load(const char *kind, const char *subject,
 			.old = mem_strdup(old), .new = mem_strdup(new),
 			.more = json_incref(json_object_get(root, "more")),
 		};
-	json_decref(root);
 	return ret->new;
 }
 

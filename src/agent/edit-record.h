@@ -32,6 +32,8 @@ struct edit_record {
 
 void edit_record_done(struct edit_record *record);
 
+#define auto_edit	__attribute__((cleanup(edit_record_done)))
+
 /* One record for a @kind of edit and a @subject: a file, or something in one. 0, or a
  * negative errno with a message.
  */

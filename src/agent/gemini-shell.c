@@ -91,16 +91,12 @@ static char *find_own_tmp(const char *project)
 	const char *moved = getenv("GEMINI_CLI_HOME");
 	auto_free char *home = moved && *moved == '/' ? mem_strdup(moved) : fs_home();
 	auto_free char *list = home ? path_join(home, ".gemini/projects.json") : NULL;
-	auto_buf struct buf text = { 0 };
-	json_t *root = list && fs_read(AT_FDCWD, list, JSON_TEXT_MAX, &text, NULL) == 0 ?
-		       json_parse(buf_str(&text), text.len, list, NULL) : NULL;
+	auto_json json_t *root = list ? json_read(AT_FDCWD, list, NULL) : NULL;
 	const char *name = json_string_value(json_object_get(
 		json_object_get(root, "projects"), project));
-	char *dir = name && *name && *name != '.' && !strchr(name, '/') ?
-		    mem_printf("%s/.gemini/tmp/%s", home, name) : NULL;
 
-	json_decref(root);
-	return dir;
+	return name && *name && *name != '.' && !strchr(name, '/') ?
+	       mem_printf("%s/.gemini/tmp/%s", home, name) : NULL;
 }
 
 static int share(struct options *options, const char *dir, struct err *err)

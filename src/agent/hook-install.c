@@ -110,13 +110,12 @@ static const struct agent_event *event_at(const struct hook_target *t, size_t i)
 json_t *hook_settings(const struct hook_target *t, struct err *err)
 {
 	const struct agent_event *event;
-	json_t *hooks = json_object();
+	auto_json json_t *hooks = json_object();
 
 	for (size_t i = 0; (event = event_at(t, i)); i++) {
 		json_t *entry = entry_for(t, event);
 
 		if (!entry) {
-			json_decref(hooks);
 			fail(err, -EINVAL, "an argument of the hook is not UTF-8");
 			return NULL;
 		}
@@ -124,11 +123,11 @@ json_t *hook_settings(const struct hook_target *t, struct err *err)
 				    json_pack("[o]", entry));
 	}
 	if (t->agent->id == AGENT_CURSOR)
-		return json_pack("{s:i, s:o}", "version", 1, "hooks", hooks);
+		return json_pack("{s:i, s:O}", "version", 1, "hooks", hooks);
 	if (sets_variable(t))
-		return json_pack("{s:{s:s}, s:o}", "env", PREFIX, t->prefix,
+		return json_pack("{s:{s:s}, s:O}", "env", PREFIX, t->prefix,
 				 "hooks", hooks);
-	return json_pack("{s:o}", "hooks", hooks);
+	return json_pack("{s:O}", "hooks", hooks);
 }
 
 /* One hook that starts `cloche hook AGENT`, whichever cloche that is */
@@ -170,8 +169,7 @@ static bool is_our_entry(const struct agent *agent, const json_t *entry)
 static size_t find_entry(const struct agent *agent, const struct buf *text,
 			 const char *event, size_t from, size_t *ret_len)
 {
-	json_t *root = text->len ? json_parse(buf_str(text), text->len, "",
-					      NULL) : NULL;
+	auto_json json_t *root = json_parse(buf_str(text), text->len, "", NULL);
 	const json_t *list = json_object_get(json_object_get(root, "hooks"),
 					     event);
 	const size_t len = json_array_size(list);
@@ -180,7 +178,6 @@ static size_t find_entry(const struct agent *agent, const struct buf *text,
 	while (i < len && !is_our_entry(agent, json_array_get(list, i)))
 		i++;
 	*ret_len = len;
-	json_decref(root);
 	return i;
 }
 
@@ -194,14 +191,11 @@ static void replace(struct buf *text, struct buf *next)
 /* The value of Claude Code's prefix in @text, to be freed; or NULL */
 static char *prefix_in(const struct buf *text)
 {
-	json_t *root = text->len ? json_parse(buf_str(text), text->len, "",
-					      NULL) : NULL;
+	auto_json json_t *root = json_parse(buf_str(text), text->len, "", NULL);
 	const char *value = json_string_value(json_object_get(
 		json_object_get(root, "env"), PREFIX));
-	char *r = value ? mem_strdup(value) : NULL;
 
-	json_decref(root);
-	return r;
+	return value ? mem_strdup(value) : NULL;
 }
 
 /* A script that an earlier time has installed, wherever its home was */
@@ -293,12 +287,9 @@ static int add_value(const struct hook_target *t, struct buf *text,
 
 static bool has_key(const struct buf *text, const char *key)
 {
-	json_t *root = text->len ? json_parse(buf_str(text), text->len, "",
-					      NULL) : NULL;
-	const bool r = json_object_get(root, key) != NULL;
+	auto_json json_t *root = json_parse(buf_str(text), text->len, "", NULL);
 
-	json_decref(root);
-	return r;
+	return json_object_get(root, key);
 }
 
 static int put_in(const struct hook_target *t, struct buf *text, struct err *err)
@@ -328,15 +319,14 @@ static int put_in(const struct hook_target *t, struct buf *text, struct err *err
 /* True if each list has our entry, just as it would be made now */
 static bool is_installed(const struct hook_target *t, const struct buf *text)
 {
-	json_t *root = text->len ? json_parse(buf_str(text), text->len, "",
-					      NULL) : NULL;
+	auto_json json_t *root = json_parse(buf_str(text), text->len, "", NULL);
 	const json_t *hooks = json_object_get(root, "hooks");
 	auto_free char *prefix = prefix_in(text);
 	const struct agent_event *event;
 	bool all = hooks && (!sets_variable(t) || (prefix && !strcmp(prefix, t->prefix)));
 
 	for (size_t i = 0; all && (event = event_at(t, i)); i++) {
-		json_t *want = entry_for(t, event);
+		auto_json json_t *want = entry_for(t, event);
 		json_t *entry;
 		size_t k;
 		bool found = false;
@@ -345,9 +335,7 @@ static bool is_installed(const struct hook_target *t, const struct buf *text)
 				   entry)
 			found = found || json_equal(entry, want);
 		all = found;
-		json_decref(want);
 	}
-	json_decref(root);
 	return all;
 }
 
@@ -360,16 +348,12 @@ struct job {
 static int clean(const struct hook_target *t, const struct buf *text,
 		 struct edit_record *note, struct buf *ret, struct err *err)
 {
-	int found;
-
 	if (edit_record_load(t->agent->name, t->file, note) &&
 	    edit_record_undo(note, text, ret)) {
-		struct buf rest = { 0 };
+		auto_buf struct buf rest = { 0 };
 
 		buf_add(&rest, buf_str(ret), ret->len);
-		found = take_out(t->agent, &rest, NULL);
-		buf_done(&rest);
-		if (found == 0)
+		if (take_out(t->agent, &rest, NULL) == 0)
 			return 1;
 	}
 	buf_done(ret);
@@ -382,7 +366,7 @@ static int edit_install(void *arg, const struct buf *text, bool exists,
 			struct buf *ret, struct err *err)
 {
 	struct job *job = arg;
-	struct edit_record old = { 0 };
+	auto_edit struct edit_record old = { 0 };
 	auto_buf struct buf before = { 0 };
 	int r;
 
@@ -391,7 +375,6 @@ static int edit_install(void *arg, const struct buf *text, bool exists,
 	r = clean(job->target, text, &old, ret, err);
 	job->note.created = !exists || old.created;
 	job->note.made_dir = job->note.made_dir || old.made_dir;
-	edit_record_done(&old);
 	buf_add(&before, buf_str(ret), ret->len);
 	if (r >= 0)
 		r = put_in(job->target, ret, err);
@@ -448,14 +431,13 @@ int hook_write_settings(const struct hook_target *t, struct err *err)
 	auto_free char *dir = path_parent(t->file);
 	auto_close int fd = -1;
 	auto_free char *text = NULL;
-	json_t *settings = hook_settings(t, err);
+	auto_json json_t *settings = hook_settings(t, err);
 	int r = settings ? write_script(t, err) : -EINVAL;
 
 	if (r >= 0)
 		fd = r = fs_open_dir_p(dir, 0755, err);
 	json_object_set_new(settings, "disableAllHooks", json_false());
 	text = json_dumps(settings, JSON_INDENT(2));
-	json_decref(settings);
 	return r < 0 ? r : fs_replace(fd, path_base(t->file), text, strlen(text),
 				      0644, err);
 }
@@ -488,18 +470,17 @@ char *hook_command(const struct hook_target *t)
 {
 	const struct agent_event *event = agent_event_at(t->agent, 0);
 	auto_buf struct buf text = { 0 };
-	json_t *root = fs_read(AT_FDCWD, t->file, JSON_TEXT_MAX, &text, NULL) < 0 ? NULL :
-		       json_parse(buf_str(&text), text.len, "", NULL);
+	auto_json json_t *root =
+		fs_read(AT_FDCWD, t->file, JSON_TEXT_MAX, &text, NULL) < 0 ? NULL :
+		json_parse(buf_str(&text), text.len, "", NULL);
 	json_t *list = json_object_get(json_object_get(root, "hooks"), event->theirs);
 	size_t len, at = find_entry(t->agent, &text, event->theirs, 0, &len);
 	json_t *entry = json_array_get(list, at);
 	json_t *hook = json_array_get(json_object_get(entry, "hooks"), 0);
 	const char *command = json_string_value(json_object_get(hook ? hook : entry,
 								"command"));
-	char *r = command ? mem_strdup(command) : NULL;
 
-	json_decref(root);
-	return r;
+	return command ? mem_strdup(command) : NULL;
 }
 
 char *agent_settings_file(const struct agent *agent, struct err *err)

@@ -14,6 +14,7 @@
 #include "agent/hook.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/own.h"
 #include "base/text.h"
 
@@ -47,17 +48,14 @@ static json_t *new_input(const struct hook_call *call,
 			 const struct hook_decision *d)
 {
 	json_t *command = json_string(d->command);
-	json_t *input;
+	auto_json json_t *input = NULL;
 
 	/* Cursor's older event has the input among everything else */
 	if (call->input == call->root)
 		return json_pack("{s:o}", "command", command);
 	input = json_deep_copy(call->input);
-	if (json_object_set_new(input, "command", command) < 0) {
-		json_decref(input);
-		return NULL;
-	}
-	return input;
+	return json_object_set_new(input, "command", command) < 0 ? NULL :
+	       take_ptr(input);
 }
 
 /* A denial, or a question to an agent that cannot ask */

@@ -77,32 +77,27 @@ static char *make_call(const struct agent *agent, const char *command)
 {
 	auto_free char *cwd = getcwd(NULL, 0);
 	auto_free char *tool = mem_strndup(agent->tools, strcspn(agent->tools, "|"));
-	json_t *call = json_pack("{s:s, s:s, s:o, s:{s:s}, s:[o]}",
+	auto_json json_t *call = json_pack("{s:s, s:s, s:o, s:{s:s}, s:[o]}",
 		"hook_event_name", agent_event_at(agent, 0)->theirs,
 		"tool_name", tool, "cwd", json_text(cwd ? cwd : "/"),
 		"tool_input", "command", command,
 		"workspace_roots", json_text(cwd ? cwd : "/"));
-	char *text = json_dumps(call, 0);
 
-	json_decref(call);
-	return text;
+	return json_dumps(call, 0);
 }
 
 /* The line that the hook's reply puts in the place of the command; or NULL */
 static char *find_line(const char *reply, size_t n)
 {
 	static const char *const keys[] = { "updatedInput", "tool_input", "updated_input" };
-	json_t *root = json_parse(reply, n, "", NULL);
+	auto_json json_t *root = json_parse(reply, n, "", NULL);
 	const json_t *inner = json_object_get(root, "hookSpecificOutput");
 	const char *line = NULL;
-	char *r;
 
 	for (size_t i = 0; !line && i < ARRAY_SIZE(keys); i++)
 		line = json_string_value(json_object_get(json_object_get(
 			inner ? inner : root, keys[i]), "command"));
-	r = line ? mem_strdup(line) : NULL;
-	json_decref(root);
-	return r;
+	return line ? mem_strdup(line) : NULL;
 }
 
 static bool try_hook(const struct hook_target *t)
@@ -169,9 +164,7 @@ void hook_tell_switched_off(struct buf *out)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		auto_buf struct buf text = { 0 };
-		json_t *root = fs_read(AT_FDCWD, files[i], JSON_TEXT_MAX, &text, NULL) < 0 ?
-			       NULL : json_parse(buf_str(&text), text.len, files[i], NULL);
+		auto_json json_t *root = json_read(AT_FDCWD, files[i], NULL);
 		const bool hooks = json_is_true(json_object_get(root,
 							"disableAllHooks"));
 		const bool env = json_object_get(json_object_get(root, "env"),
@@ -181,6 +174,5 @@ void hook_tell_switched_off(struct buf *out)
 			buf_addf(out, "claude: %s %s: commands may run OUTSIDE the sandbox here\n",
 				 files[i], env ? "changes CLAUDE_CODE_SHELL_PREFIX" :
 				 "switches hooks off");
-		json_decref(root);
 	}
 }

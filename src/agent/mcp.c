@@ -233,8 +233,9 @@ static int parse_json(const struct mcp_file *file, const struct buf *text,
 {
 	auto_free char *plain = mem_strndup(buf_str(text), text->len);
 	auto_buf struct buf path = { 0 };
+	auto_json json_t *root = NULL;
 	const char *name;
-	json_t *root, *at, *entry;
+	json_t *at, *entry;
 
 	blank_comments(plain, text->len);
 	if (!plain[strspn(plain, " \t\r\n")])
@@ -255,7 +256,6 @@ static int parse_json(const struct mcp_file *file, const struct buf *text,
 		if (s)
 			read_entry(s, entry, plain, text->len, &here);
 	}
-	json_decref(root);
 	return 0;
 }
 
@@ -349,11 +349,10 @@ static json_t *json_words(const char *const *v, size_t n)
 
 static void add_literal(struct buf *out, const char *word)
 {
-	json_t *string = json_string(word);
+	auto_json json_t *string = json_string(word);
 	auto_free char *text = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
 
 	buf_adds(out, text ? text : "\"\"");
-	json_decref(string);
 }
 
 /* What is put around the old command line: its words, as they are in the list */
@@ -536,7 +535,7 @@ static int undo(const struct job *job, const struct buf *text, struct buf *ret,
 {
 	auto_servers struct mcp_servers all = { 0 };
 	auto_free char *subject = subject_of(job->file, job->name);
-	struct edit_record record = { 0 };
+	auto_edit struct edit_record record = { 0 };
 	struct mcp_server *s;
 	struct strings old;
 	size_t first;
@@ -554,7 +553,6 @@ static int undo(const struct job *job, const struct buf *text, struct buf *ret,
 		    check_result(job->file, &all, ret, job->name, &old, NULL) < 0)
 			buf_done(ret);
 	}
-	edit_record_done(&record);
 	if (!ret->len) {
 		take_away(s, text, first, ret);
 		r = check_result(job->file, &all, ret, job->name, &old, err);
@@ -580,12 +578,11 @@ static int save_record(const struct job *job, const struct mcp_server *s,
 	const size_t to = list_first || !s->list.to ? s->command.to : s->list.to;
 	auto_free char *subject = subject_of(job->file, job->name);
 	size_t n = 0;
-	struct edit_record record = {
+	auto_edit struct edit_record record = {
 		.at = from, .old = mem_strndup(before->p + from, to - from),
 		.new = mem_strndup(after->p + from,
 				   after->len - (before->len - to) - from),
 	};
-	int r;
 
 	while (job->options[n])
 		n++;
@@ -600,10 +597,8 @@ static int save_record(const struct job *job, const struct mcp_server *s,
 			json_array_append_new(list, json_string(s->env.v[i]));
 		}
 	}
-	r = record.more ? edit_record_save("mcp", subject, &record, err) :
-	    fail(err, -EINVAL, "an argument is not UTF-8");
-	edit_record_done(&record);
-	return r;
+	return record.more ? edit_record_save("mcp", subject, &record, err) :
+	       fail(err, -EINVAL, "an argument is not UTF-8");
 }
 
 static int edit_wrap(void *arg, const struct buf *text, bool exists,
@@ -612,7 +607,7 @@ static int edit_wrap(void *arg, const struct buf *text, bool exists,
 	const struct job *job = arg;
 	auto_servers struct mcp_servers all = { 0 };
 	auto_buf struct buf before = { 0 };
-	struct strings words = { 0 }, line = { 0 };
+	auto_strings struct strings words = { 0 }, line = { 0 };
 	struct mcp_server *s;
 	int r = exists ? undo(job, text, &before, err) : 0;
 
@@ -639,8 +634,6 @@ static int edit_wrap(void *arg, const struct buf *text, bool exists,
 		*vec_push(&line) = mem_strdup(i < words.len ? words.v[i] :
 					      s->words.v[i - words.len]);
 	r = check_result(job->file, &all, ret, job->name, &line, err);
-	strings_done(&words);
-	strings_done(&line);
 	/* Recorded before it is done: a record too much does no harm */
 	if (r == 0)
 		r = save_record(job, s, &before, ret, err);
@@ -691,7 +684,7 @@ static bool options_in(const char *dir, const char *name, char *const *words,
 
 	for (size_t i = 0; !found && mcp_file_at(i, dir, &file); i++) {
 		auto_free char *subject = subject_of(&file, name);
-		struct edit_record record = { 0 };
+		auto_edit struct edit_record record = { 0 };
 		json_t *option;
 		size_t k;
 
@@ -704,7 +697,6 @@ static bool options_in(const char *dir, const char *name, char *const *words,
 				*vec_push(ret) = mem_strdup(
 					json_string_value(option));
 		}
-		edit_record_done(&record);
 		mcp_file_done(&file);
 	}
 	return found;

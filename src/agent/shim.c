@@ -127,14 +127,13 @@ static bool is_writable_from(const char *cwd, const char *file)
 {
 	struct options options = { 0 };
 	auto_policy struct policy *policy = NULL;
-	struct policy_why why = { 0 };
+	auto_why struct policy_why why = { 0 };
 	bool writable = true;	/* What cannot be found out is no */
 
 	if (options_add(&options, OPTION_CWD, cwd, NULL) == 0 &&
 	    decision_policy(&options, &policy, NULL) == 0 &&
 	    policy_why_ask(policy, POLICY_WHY_WRITE, file, &why, NULL) == 0)
 		writable = why.allowed;
-	policy_why_done(&why);
 	options_done(&options);
 	return writable;
 }
@@ -322,7 +321,7 @@ static int add_row(const json_t *row, struct shim_list *list)
 static int parse(const struct buf *text, const char *file,
 		 struct shim_list *ret, struct err *err)
 {
-	json_t *root = json_parse(buf_str(text), text->len, file, err);
+	auto_json json_t *root = json_parse(buf_str(text), text->len, file, err);
 	json_t *rows = json_object_get(root, "shims"), *row;
 	int r = json_is_array(rows) ? 0 : -EINVAL;
 	size_t i;
@@ -331,11 +330,8 @@ static int parse(const struct buf *text, const char *file,
 		if (r == 0)
 			r = add_row(row, ret);
 	}
-	if (root && r < 0)
-		r = fail(err, r, "%s: not a list of shims; remove it, and the shims by hand",
-			 file);
-	json_decref(root);
-	return r;
+	return root && r < 0 ? fail(err, r, "%s: not a list of shims; remove it, and the shims by hand",
+				    file) : r;
 }
 
 int shim_read_list(struct shim_list *ret, struct err *err)
@@ -359,7 +355,8 @@ static int write_list(const struct shim_list *list, struct err *err)
 	auto_free char *dir = own_dir();
 	auto_close int fd = fs_open_dir_p(dir, 0700, err);
 	auto_free char *text = NULL;
-	json_t *rows, *root;
+	auto_json json_t *root = NULL;
+	json_t *rows;
 
 	if (fd >= 0 && !list->len) {	/* Leave nothing behind */
 		(void)unlinkat(fd, "shims", AT_REMOVEDIR);
@@ -373,7 +370,6 @@ static int write_list(const struct shim_list *list, struct err *err)
 			"real", list->v[i].real));
 	root = json_pack("{s:i, s:o}", "version", 1, "shims", rows);
 	text = json_dumps(root, JSON_INDENT(2));
-	json_decref(root);
 	if (fd < 0)
 		return fd;
 	if (!text)
@@ -405,7 +401,7 @@ int shim_install(const char *cloche, const char *name, const char *dir,
 	const char *path = getenv("PATH");
 	auto_free char *place = NULL;
 	auto_buf struct buf text = { 0 };
-	struct shim_list list = { 0 };
+	auto_shims struct shim_list list = { 0 };
 	int r = check_name(name, err);
 
 	if (r < 0)
@@ -432,13 +428,12 @@ int shim_install(const char *cloche, const char *name, const char *dir,
 		list_add(&list, ret);
 		r = write_list(&list, err);
 	}
-	shim_list_done(&list);
 	return r;
 }
 
 int shim_remove(const char *name, struct err *err)
 {
-	struct shim_list list = { 0 };
+	auto_shims struct shim_list list = { 0 };
 	size_t left = 0, found = 0;
 	int r = shim_read_list(&list, err);
 
@@ -465,7 +460,6 @@ int shim_remove(const char *name, struct err *err)
 		list.len = left;
 		r = write_list(&list, err);
 	}
-	shim_list_done(&list);
 	return r;
 }
 
@@ -510,7 +504,7 @@ static bool is_same_file(const char *a, const char *real)
 
 bool shim_holds_commands(const char *name)
 {
-	struct shim_list list = { 0 };
+	auto_shims struct shim_list list = { 0 };
 	bool found = false;
 
 	if (shim_read_list(&list, NULL) < 0)
@@ -523,7 +517,6 @@ bool shim_holds_commands(const char *name)
 			 read_script(list.v[i].path, &text) == 0 &&
 			 strstr(buf_str(&text), SHIM_EXPORT);
 	}
-	shim_list_done(&list);
 	return found;
 }
 
@@ -554,7 +547,7 @@ static bool runs(pid_t pid, const char *real)
 
 void shim_tell_bypass(struct buf *out)
 {
-	struct shim_list list = { 0 };
+	auto_shims struct shim_list list = { 0 };
 	pid_t pid = getppid();
 
 	if (getenv(SHIM_VARIABLE) || shim_read_list(&list, NULL) < 0)
@@ -568,9 +561,7 @@ void shim_tell_bypass(struct buf *out)
 				 list.v[i].name);
 			text_escape(out, list.v[i].path);
 			buf_adds(out, "; put that directory first in $PATH\n");
-			shim_list_done(&list);
 			return;
 		}
 	}
-	shim_list_done(&list);
 }

@@ -103,6 +103,8 @@ enum shim_state shim_state(const struct shim *shim, const char *path);
 void shim_done(struct shim *shim);
 void shim_list_done(struct shim_list *list);
 
+#define auto_shims	__attribute__((cleanup(shim_list_done)))
+
 /* True if the first @name on $PATH is a shim that puts the commands of that agent into the
  * sandbox
  */

@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -130,6 +131,14 @@ json_t *json_parse(const char *text, size_t n, const char *name,
 	     nul ? "holds \\u0000, which no path or name can hold" : why.text,
 	     hint(text, (size_t)why.position, n));
 	return NULL;
+}
+
+json_t *json_read(int dirfd, const char *path, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+
+	return fs_read(dirfd, path, JSON_TEXT_MAX, &text, err) < 0 ? NULL :
+	       json_parse(buf_str(&text), text.len, path, err);
 }
 
 static const char *skip_blank(const char *p, const char *end)

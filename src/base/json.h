@@ -12,6 +12,8 @@
 #include <jansson.h>
 #include <stddef.h>
 
+#include "base/own.h"
+
 struct buf;
 struct err;
 
@@ -38,6 +40,12 @@ struct json_place {
  */
 json_t *json_parse(const char *text, size_t n, const char *name,
 		   struct err *err);
+
+/* As json_parse(), of the file @path (relative to @dirfd) */
+json_t *json_read(int dirfd, const char *path, struct err *err);
+
+OWN_CLEANUP(json_decrefp_, json_t *const *, json_decref(*p))
+#define auto_json	__attribute__((cleanup(json_decrefp_)))
 
 /* Find the value at @path in @text, which json_parse() has accepted. A path is
  * keys and indices: "a.b[3].c"; a key that holds a dot, a bracket or a quote

@@ -44,4 +44,6 @@ struct strings {
 void strings_done(struct strings *s);
 bool strings_have(const struct strings *s, const char *text);
 
+#define auto_strings	__attribute__((cleanup(strings_done)))
+
 #endif /* BASE_MEM_H */

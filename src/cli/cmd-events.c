@@ -211,14 +211,14 @@ static int deliver_otlp(struct export *x, struct err *err)
 	auto_buf struct buf headers = { 0 }, answer_text = { 0 };
 	auto_free char *url = otlp_url(x), *body = NULL;
 	struct http_answer_text answer = { .text = &answer_text };
-	json_t *records = json_array(), *request;
+	auto_json json_t *request = NULL;
+	json_t *records = json_array();
 	int r = read_headers(given ? given : "", &headers, err);
 
 	for (size_t i = 0; i < x->batch.len; i++)
 		json_array_append_new(records, event_to_otlp(&x->batch.v[i]));
 	request = otlp_request(records, x->host);
 	body = json_dumps(request, JSON_COMPACT);
-	json_decref(request);
 	if (r == 0)
 		r = http_post_send(&(struct http_post){
 			.url = url, .headers = buf_str(&headers), .body = body,
@@ -245,11 +245,10 @@ static int deliver_ocsf(struct export *x, struct err *err)
 	if (x->output && file < 0)
 		return fail_errno(err, "cannot write '%s'", x->output);
 	for (size_t i = 0; i < x->batch.len; i++) {
-		json_t *ocsf = event_to_ocsf(&x->batch.v[i], x->host);
+		auto_json json_t *ocsf = event_to_ocsf(&x->batch.v[i], x->host);
 		auto_free char *line = json_dumps(ocsf, JSON_COMPACT);
 
 		buf_addf(&text, "%s\n", line);
-		json_decref(ocsf);
 	}
 	r = fs_write_all(x->output ? file : STDOUT_FILENO, text.p, text.len);
 	return r < 0 ? fail(err, r, "cannot write '%s': %s",
@@ -294,7 +293,8 @@ static int write_prometheus(const struct export *x, struct err *err)
 
 static int save_cursor(struct export *x, struct err *err)
 {
-	json_t *files = json_array(), *root;
+	json_t *files = json_array();
+	auto_json json_t *root = NULL;
 	auto_free char *text = NULL;
 
 	for (size_t i = 0; i < VIOLATION_STORE_FILES; i++)
@@ -303,7 +303,6 @@ static int save_cursor(struct export *x, struct err *err)
 			(json_int_t)x->cursor.files[i].offset));
 	root = json_pack("{s:i, s:o, s:O}", "version", 1, "files", files, "counts", x->counts);
 	text = json_dumps(root, JSON_COMPACT);
-	json_decref(root);
 	return fs_replace(x->dir, x->name, text, strlen(text), 0600, err);
 }
 
@@ -332,7 +331,7 @@ static int load_cursor(struct export *x, struct err *err)
 {
 	auto_close int fd = openat(x->dir, x->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	auto_free char *text = mem_zalloc(CURSOR_BYTES);
-	json_t *root;
+	auto_json json_t *root = NULL;
 	ssize_t n;
 	int r;
 
@@ -343,7 +342,6 @@ static int load_cursor(struct export *x, struct err *err)
 		return fail_errno(err, "cannot read the cursor '%s'", x->name);
 	root = json_parse(text, (size_t)n, x->name, NULL);
 	r = root ? parse_cursor(root, x) : -EINVAL;
-	json_decref(root);
 	return r < 0 ? fail(err, r, "'%s' is not a cursor; without it everything is exported again",
 			    x->name) : 0;
 }

@@ -450,8 +450,7 @@ static char *file_for(const struct agent *agent, const char *scope,
 {
 	auto_free char *cwd = getcwd(NULL, 0);
 	auto_free char *dir = NULL;
-	struct settings_request request;
-	char *file;
+	auto_request struct settings_request request = { 0 };
 
 	if (!strcmp(scope, "user"))
 		return agent_settings_file(agent, err);
@@ -472,9 +471,7 @@ static char *file_for(const struct agent *agent, const char *scope,
 		return NULL;
 	}
 	settings_request_init(&request, cwd);
-	file = settings_file_for(&request, SCOPE_LOCAL);
-	settings_request_done(&request);
-	return file;
+	return settings_file_for(&request, SCOPE_LOCAL);
 }
 
 /* Claude Code's prefix for the settings of @scope in @file; NULL for others */

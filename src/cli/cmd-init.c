@@ -40,14 +40,14 @@ struct init {
 
 static char *make_text(const struct proposal *p)
 {
-	json_t *hosts = json_array(), *root;
+	json_t *hosts = json_array();
+	auto_json json_t *root = NULL;
 	auto_free char *text = NULL;
 
 	for (size_t i = 0; i < p->hosts.len; i++)
 		json_array_append_new(hosts, json_string(p->hosts.v[i].entry));
 	root = json_pack("{s:{s:o}}", "network", "allowedDomains", hosts);
 	text = json_dumps(root, JSON_INDENT(2));
-	json_decref(root);
 	return mem_printf("%s\n", text ? text : "{}");
 }
 
@@ -146,7 +146,7 @@ static int make_proposal(struct init *init, struct err *err)
 	auto_policy struct policy *policy = NULL;
 	auto_report struct settings_report report = { 0 };
 	auto_free char *root = NULL, *home = fs_home();
-	struct settings_request req;
+	auto_request struct settings_request req = { 0 };
 	int r = decision_policy_report(&init->call->options, true, &policy, &report,
 				       err);
 
@@ -156,7 +156,6 @@ static int make_proposal(struct init *init, struct err *err)
 		return fail(err, -ENOENT, "there is no project here");
 	settings_request_init(&req, policy->cwd);
 	init->file = settings_file_for(&req, SCOPE_PROJECT);
-	settings_request_done(&req);
 	if (!init->file)
 		return fail(err, -ENOENT, "there is no project here");
 	root = path_parent(init->file);

@@ -103,7 +103,6 @@ static pid_t find_claude(const char *file)
 	return 0;
 }
 
-
 /* Append @words as they are typed, without the values of variables */
 static void add_shown(char *const *words, size_t n, struct buf *out)
 {
@@ -198,7 +197,7 @@ static int wrap_one(struct call *call, const struct mcp_file *file,
 {
 	const size_t first = mcp_wrapped_at(file, s);
 	auto_free char *self = own_path();
-	struct strings options = { 0 };
+	auto_strings struct strings options = { 0 };
 	auto_buf struct buf shown = { 0 };
 	int r = 0;
 
@@ -218,7 +217,6 @@ static int wrap_one(struct call *call, const struct mcp_file *file,
 	else if (r == 0)
 		terminal_line(stdout, "%s %s: starts in the sandbox already",
 			      file->agent, s->name);
-	strings_done(&options);
 	return r < 0 ? r : 0;
 }
 
@@ -286,7 +284,7 @@ static bool print_server(const struct mcp_file *file, const struct mcp_server *s
 	const char *objection = s->command.to ? find_objection(file, s) : NULL;
 	const char *state = !s->command.to ? "remote" : objection ? "outside" : "sandbox";
 	auto_buf struct buf shown = { 0 };
-	struct strings mine = { 0 };
+	auto_strings struct strings mine = { 0 };
 
 	if (!objection && first && file->scope == MCP_PROJECT) {
 		if (!mcp_options_of(cwd, s->name, s->words.v + first,
@@ -312,14 +310,13 @@ static bool print_server(const struct mcp_file *file, const struct mcp_server *s
 	else
 		terminal_line(stdout, "%s %s (%s): in the sandbox:%s", file->agent,
 			      s->name, mcp_scope_name(file->scope), buf_str(&shown));
-	strings_done(&mine);
 	return objection;
 }
 
 int cmd_mcp_status(struct call *call, struct err *err)
 {
 	auto_free char *cwd = getcwd(NULL, 0);
-	json_t *rows = call_flag(call, "json") ? json_array() : NULL;
+	auto_json json_t *rows = call_flag(call, "json") ? json_array() : NULL;
 	struct mcp_file file;
 	bool outside = false, known = !call->count;
 	int r = cwd ? 0 : fail_errno(err, "cannot tell the current directory");
@@ -341,7 +338,6 @@ int cmd_mcp_status(struct call *call, struct err *err)
 	if (rows && r == 0)
 		print_json(json_pack("{s:i, s:O}", "version", 1, "servers", rows),
 			   JSON_INDENT(2));
-	json_decref(rows);
 	return r < 0 ? r : outside;
 }
 
@@ -352,7 +348,7 @@ static int restore_environment(struct err *err)
 {
 	extern char **environ;
 	auto_buf struct buf own = { 0 };
-	struct strings names = { 0 };
+	auto_strings struct strings names = { 0 };
 	const pid_t agent = agent_process(getppid());
 	const int r = agent_environment(agent, &own);
 
@@ -371,7 +367,6 @@ static int restore_environment(struct err *err)
 		else
 			(void)unsetenv(names.v[i]);
 	}
-	strings_done(&names);
 	return 0;
 }
 

@@ -372,7 +372,7 @@ static void tell_outcome(struct call *call,
 			 const struct kind *kind, const char *value, bool allow)
 {
 	auto_policy struct policy *policy = NULL;
-	struct policy_why why;
+	auto_why struct policy_why why = { 0 };
 
 	if (ask(call, kind, value, &policy, &why) < 0)
 		return;
@@ -382,7 +382,6 @@ static void tell_outcome(struct call *call,
 		terminal_line(stderr, "cloche: still %s: %s",
 			why.allowed ? "allowed" : "denied", by);
 	}
-	policy_why_done(&why);
 }
 
 /* What giving up a protected name opens; -ENOENT if it is none */
@@ -447,7 +446,7 @@ static int add_value(struct call *call, const struct policy *policy,
 				 SCOPE_USER : wanted;
 	auto_free char *value = make_value(policy, scope, kind, word);
 	auto_policy struct policy *asked = NULL;
-	struct policy_why why;
+	auto_why struct policy_why why = { 0 };
 	int r;
 
 	if (!*value)
@@ -459,13 +458,9 @@ static int add_value(struct call *call, const struct policy *policy,
 		if (r < 0)
 			return r;
 	}
-	if (allow && ask(call, kind, value, &asked, &why) == 0) {
-		const bool vain = is_in_vain(kind, &why);
-
-		policy_why_done(&why);
-		if (vain)
-			return 1;
-	}
+	if (allow && ask(call, kind, value, &asked, &why) == 0 &&
+	    is_in_vain(kind, &why))
+		return 1;
 	r = append(call, policy, scope, kind->path[allow], value, err);
 	if (r == 0)
 		tell_outcome(call, kind, value, allow);

@@ -96,9 +96,8 @@ static int fail_kind(const char *name, struct err *err)
 int cmd_policy_why(struct call *call, struct err *err)
 {
 	auto_policy struct policy *policy = NULL;
-	struct policy_why why;
+	auto_why struct policy_why why = { 0 };
 	enum policy_why_op op;
-	bool allowed;
 	int r;
 
 	if (policy_why_op_parse(call->args[0], &op) < 0)
@@ -112,9 +111,7 @@ int cmd_policy_why(struct call *call, struct err *err)
 		print_json(why_json(&why), JSON_COMPACT);
 	else
 		why_print(&why);
-	allowed = why.allowed;
-	policy_why_done(&why);
-	return allowed ? 0 : 1;
+	return why.allowed ? 0 : 1;
 }
 
 static json_t *notes_json(const struct settings_report *report)
@@ -170,7 +167,7 @@ static int check_file(const char *file, struct settings_report *report,
 {
 	auto_free char *cwd = getcwd(NULL, 0);
 	auto_buf struct buf text = { 0 };
-	struct settings_request request;
+	auto_request struct settings_request request = { 0 };
 	int r;
 
 	if (!cwd)
@@ -183,10 +180,8 @@ static int check_file(const char *file, struct settings_report *report,
 	if (r < 0)
 		return r;
 	settings_request_init(&request, cwd);
-	r = settings_check_text(&request, SCOPE_USER, file, buf_str(&text),
-				text.len, report, err);
-	settings_request_done(&request);
-	return r;
+	return settings_check_text(&request, SCOPE_USER, file, buf_str(&text),
+				   text.len, report, err);
 }
 
 int cmd_policy_check(struct call *call, struct err *err)
@@ -220,7 +215,7 @@ int cmd_policy_check(struct call *call, struct err *err)
 static int add_file(const char *path, const char *dir, bool required, bool pipe,
 		    struct asks *ret, struct err *err)
 {
-	struct settings_request req;
+	auto_request struct settings_request req = { 0 };
 	auto_buf struct buf text = { 0 };
 	auto_close int fd = pipe ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	int r = pipe ? fs_read_fd(fd, JSON_TEXT_MAX, &text, err) :
@@ -231,10 +226,8 @@ static int add_file(const char *path, const char *dir, bool required, bool pipe,
 	if (r < 0)
 		return r;
 	settings_request_init(&req, dir);
-	r = settings_reach(&req, path, dir, buf_str(&text), text.len, ret,
-			   err);
-	settings_request_done(&req);
-	return r;
+	return settings_reach(&req, path, dir, buf_str(&text), text.len, ret,
+			      err);
 }
 
 /* A settings file, or a directory with those of a repository */
@@ -300,9 +293,9 @@ static size_t print_more(const struct asks *a, const struct asks *b, char sign,
 int cmd_policy_diff(struct call *call, struct err *err)
 {
 	const bool json = call_flag(call, "json");
-	json_t *more = json ? json_array() : NULL;
-	json_t *less = json ? json_array() : NULL;
-	struct asks old = { 0 }, new = { 0 };
+	auto_json json_t *more = json ? json_array() : NULL;
+	auto_json json_t *less = json ? json_array() : NULL;
+	auto_asks struct asks old = { 0 }, new = { 0 };
 	size_t n = 0;
 	int r;
 
@@ -316,10 +309,6 @@ int cmd_policy_diff(struct call *call, struct err *err)
 	if (r == 0 && json)
 		print_json(json_pack("{s:i, s:b, s:O, s:O}", "version",
 			1, "ok", !n, "more", more, "less", less), JSON_COMPACT);
-	json_decref(more);
-	json_decref(less);
-	asks_done(&old);
-	asks_done(&new);
 	return r < 0 ? r : n ? 1 : 0;
 }
 
@@ -599,7 +588,7 @@ int cmd_policy_show(struct call *call, struct err *err)
 	auto_report struct settings_report report = { 0 };
 	auto_policy struct policy *policy = NULL;
 	char digest[POLICY_DIGEST_SIZE];
-	json_t *all;
+	auto_json json_t *all = NULL;
 	int r;
 
 	r = decision_policy_report(&call->options, false, &policy, &report, err);
@@ -611,11 +600,9 @@ int cmd_policy_show(struct call *call, struct err *err)
 		return 0;
 	}
 	all = policy_json(policy, &report);
-	if (call_flag(call, "json")) {
-		print_json(all, JSON_COMPACT);
-	} else {
+	if (call_flag(call, "json"))
+		print_json(take_ptr(all), JSON_COMPACT);
+	else
 		print_policy(all, options_has(&call->options, OPTION_VERBOSE));
-		json_decref(all);
-	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "cli/command-line.h"
@@ -121,23 +122,19 @@ bool session_has(const json_t *runs, const char *name, const struct violation *v
 
 int cmd_session_list(struct call *call, struct err *err)
 {
-	json_t *list = session_list(err);
+	auto_json json_t *list = session_list(err);
 	const json_t *each;
 	size_t i;
 
 	if (!list)
 		return err->code;
 	if (call_flag(call, "json")) {
-		json_t *root = json_pack("{s:i, s:O}", "version", 1, "sessions", list);
-
-		json_dumpf(root, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
-		puts("");
-		json_decref(root);
-	} else {
-		json_array_foreach(list, i, each)
-			print_session(each);
+		print_json(json_pack("{s:i, s:O}", "version", 1, "sessions", list),
+			   JSON_INDENT(2) | JSON_ENSURE_ASCII);
+		return 0;
 	}
-	json_decref(list);
+	json_array_foreach(list, i, each)
+		print_session(each);
 	return 0;
 }
 

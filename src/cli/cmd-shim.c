@@ -104,8 +104,8 @@ static void print_row(const struct shim *s, const char *state)
 int cmd_shim_list(struct call *call, struct err *err)
 {
 	const bool json = call_flag(call, "json");
-	json_t *rows = json_array();
-	struct shim_list all = { 0 };
+	auto_json json_t *rows = json_array();
+	auto_shims struct shim_list all = { 0 };
 	bool bad = false;
 	int r = shim_read_list(&all, err);
 
@@ -124,7 +124,5 @@ int cmd_shim_list(struct call *call, struct err *err)
 	if (json && r == 0)
 		print_json(json_pack("{s:i, s:O}", "version", 1, "shims", rows),
 			   JSON_INDENT(2));
-	json_decref(rows);
-	shim_list_done(&all);
 	return r < 0 ? r : bad;
 }

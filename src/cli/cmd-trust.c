@@ -147,7 +147,7 @@ static int review_all(const struct call *call, struct err *err)
 	const bool flag = options_has(&call->options, OPTION_SETTINGS);
 	auto_report struct settings_report report = { 0 };
 	auto_policy struct policy *policy = NULL;
-	json_t *sources = json_array();
+	auto_json json_t *sources = json_array();
 	size_t waiting = 0, shown = 0;
 	int r = decision_policy_report(&call->options, true, &policy, &report,
 				      err);
@@ -167,13 +167,12 @@ static int review_all(const struct call *call, struct err *err)
 	else if (r == 0 && !shown)
 		terminal_line(stdout, flag ? "this file needs no approval: no command can write it, or it requests nothing beyond the defaults" :
 			"nothing here asks for more than the defaults");
-	json_decref(sources);
 	return r < 0 ? r : waiting ? 1 : 0;
 }
 
 static int list_approvals(const struct call *call)
 {
-	json_t *now = approvals_read();
+	auto_json json_t *now = approvals_read();
 	json_t *all = json_object_get(now, "approved");
 	const json_t *record, *line;
 	size_t i, n;
@@ -191,7 +190,6 @@ static int list_approvals(const struct call *call)
 		json_array_foreach(json_object_get(record, "asks"), n, line)
 			terminal_line(stdout, "  %s", json_string_value(line));
 	}
-	json_decref(now);
 	return 0;
 }
 
@@ -212,8 +210,7 @@ static char *identity(const struct options *options, struct err *err)
 	const char *file = options_get(options, OPTION_SETTINGS);
 	const char *cwd = options_get(options, OPTION_CWD);
 	char real[PATH_MAX];
-	struct settings_request req;
-	char *id;
+	auto_request struct settings_request req = { 0 };
 
 	if (!realpath(file ? file : cwd ? cwd : ".", real)) {
 		fail_errno(err, "'%s'", file ? file : cwd ? cwd : ".");
@@ -222,9 +219,7 @@ static char *identity(const struct options *options, struct err *err)
 	if (file)
 		return mem_strdup(real);
 	settings_request_init(&req, real);
-	id = settings_identity(&req);
-	settings_request_done(&req);
-	return id;
+	return settings_identity(&req);
 }
 
 static int forget_approvals(const struct call *call, struct err *err)

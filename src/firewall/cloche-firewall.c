@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "ipc/helper-program.h"
@@ -206,7 +207,7 @@ static int dry_run(const struct call *c, struct ruleset *r, struct err *err)
 
 static int up(struct call *c, struct err *err)
 {
-	json_t *report = json_array();
+	auto_json json_t *report = json_array();
 	struct ruleset r = { 0 };
 	int result;
 
@@ -222,7 +223,6 @@ static int up(struct call *c, struct err *err)
 		if (result == 0 && c->watch)
 			result = firewall_watch(&c->f, &r, warn, err);
 	}
-	json_decref(report);
 	ruleset_done(&r);
 	return result;
 }
@@ -307,14 +307,13 @@ static int status(struct call *c, struct err *err)
 
 static int verify(struct call *c, struct err *err)
 {
-	json_t *report = json_array();
+	auto_json json_t *report = json_array();
 	const int r = firewall_verify(&c->f, report, err);
 
 	if (r >= 0 && c->json)
 		print_json(json_pack("{s:i, s:b, s:O}", "version", 1, "ok", !r,
 				     "checks", report));
 	print_report(report, c->json);
-	json_decref(report);
 	return r;
 }
 

@@ -110,18 +110,13 @@ int ranges_parse(const char *text, size_t n, const char *name,
 		 struct range_list *list, struct err *err)
 {
 	const struct document d = { .text = text, .name = name, .n = n };
-	json_t *root = json_parse(text, n, name, err);
-	int r;
+	auto_json json_t *root = json_parse(text, n, name, err);
 
 	if (!root)
 		return -EINVAL;
 	if (json_is_object(root))
-		r = add_all(&d, root, list, err);
-	else
-		r = fail(err, -EINVAL, "%s: not an object of lists of networks",
-			 name);
-	json_decref(root);
-	return r;
+		return add_all(&d, root, list, err);
+	return fail(err, -EINVAL, "%s: not an object of lists of networks", name);
 }
 
 /* Names that cannot be public may lead to private addresses */

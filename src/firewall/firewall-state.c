@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/firewall-mark.h"
@@ -173,25 +174,21 @@ int state_read(struct state *ret, struct err *err)
 	static const char *const ours[] = {
 		"table", RULESET_FAMILY, RULESET_TABLE, NULL,
 	};
-	json_t *list;
+	auto_json json_t *tables = NULL, *list = NULL;
 	int r = nft_check(err);
 
 	*ret = (struct state){ .mode = FIREWALL_DOWN };
 	if (r < 0)
 		return r;
-	list = nft_list(all, err);
-	if (!list)
+	tables = nft_list(all, err);
+	if (!tables)
 		return err->code;
-	if (!is_listed(list)) {
-		json_decref(list);
+	if (!is_listed(tables))
 		return 0;
-	}
-	json_decref(list);
 	list = nft_list(ours, err);
 	if (!list)
 		return err->code;
 	state_parse(list, ret);
-	json_decref(list);
 	return 0;
 }
 

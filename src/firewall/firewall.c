@@ -29,6 +29,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/sys.h"
@@ -245,7 +246,7 @@ static void recall(struct target_list *list, const json_t *texts)
 
 int firewall_verify(struct firewall *f, json_t *report, struct err *err)
 {
-	json_t *left = firewall_mark_read();
+	auto_json json_t *left = firewall_mark_read();
 	struct state state;
 	int r = state_read(&state, err);
 
@@ -253,7 +254,6 @@ int firewall_verify(struct firewall *f, json_t *report, struct err *err)
 		recall(&f->must, json_object_get(left, "verifyAllowed"));
 	if (!f->must_not.len)
 		recall(&f->must_not, json_object_get(left, "verifyDenied"));
-	json_decref(left);
 	if (r == 0 && state.mode != FIREWALL_UP) {
 		(void)json_array_append_new(report, json_sprintf(
 			"FAILED: the firewall is %s", state_mode_name(state.mode)));

@@ -185,7 +185,8 @@ json_t *nft_list(const char *const *args, struct err *err)
 {
 	const char *argv[WORDS_MAX + 1] = { "nft", "-j", "list" };
 	auto_buf struct buf out = { 0 };
-	json_t *root, *list;
+	auto_json json_t *root = NULL;
+	json_t *list;
 
 	for (size_t i = 0; args[i] && i + 3 < WORDS_MAX; i++)
 		argv[i + 3] = args[i];
@@ -193,7 +194,6 @@ json_t *nft_list(const char *const *args, struct err *err)
 		return NULL;
 	root = json_parse(buf_str(&out), out.len, "nft", err);
 	list = json_incref(json_object_get(root, "nftables"));
-	json_decref(root);
 	if (!list)
 		fail(err, -EBADMSG, "nft answered with something else than a list");
 	return list;

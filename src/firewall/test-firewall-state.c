@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "test.h"
 
-static struct state read(const char *text)
+static struct state read_state(const char *text)
 {
 	struct err err = { 0 };
 	json_t *list = json_parse(text, strlen(text), "nft", &err);
@@ -22,7 +22,7 @@ static struct state read(const char *text)
 
 TEST(ours_with_its_numbers)
 {
-	struct state s = read("[{\"metainfo\": {}}, {\"table\": {\"name\": \"cloche\"}},"
+	struct state s = read_state("[{\"metainfo\": {}}, {\"table\": {\"name\": \"cloche\"}},"
 		"{\"chain\": {\"name\": \"allowed\"}},"
 		"{\"chain\": {\"name\": \"since_1000_42\"}},"
 		"{\"counter\": {\"name\": \"refused_dns\", \"packets\": 2, \"bytes\": 90}},"
@@ -49,14 +49,14 @@ TEST(ours_with_its_numbers)
 
 TEST(deny_all_and_foreign)
 {
-	struct state s = read("[{\"chain\": {\"name\": \"since_5_1\"}}]");
+	struct state s = read_state("[{\"chain\": {\"name\": \"since_5_1\"}}]");
 
 	CHECK_INT(s.mode, FIREWALL_DENY_ALL);
-	s = read("[{\"chain\": {\"name\": \"allowed\"}}]");
+	s = read_state("[{\"chain\": {\"name\": \"allowed\"}}]");
 	CHECK_INT(s.mode, FIREWALL_FOREIGN);
-	s = read("[]");
+	s = read_state("[]");
 	CHECK_INT(s.mode, FIREWALL_FOREIGN);
-	s = read("[{\"chain\": 7}, {\"set\": []}, {\"set\": {\"elem\": {}}}, 4]");
+	s = read_state("[{\"chain\": 7}, {\"set\": []}, {\"set\": {\"elem\": {}}}, 4]");
 	CHECK_INT(s.mode, FIREWALL_FOREIGN);
 }
 

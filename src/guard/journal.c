@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -56,7 +56,8 @@ static json_t *encode_list(const struct strings *s)
 static char *to_text(const struct journal *j)
 {
 	auto_free char *cwd = encode_bytes(j->cwd);
-	json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:[I, I], s:o, s:o, s:o, s:o}",
+	auto_json json_t *root =
+		       json_pack("{s:i, s:s, s:s, s:s, s:[I, I], s:o, s:o, s:o, s:o}",
 				 "v", 1, "run", j->run, "cwd", cwd, "profile",
 				 profile_name(j->profile), "since",
 				 (json_int_t)j->since.tv_sec,
@@ -65,10 +66,8 @@ static char *to_text(const struct journal *j)
 				 "existing", encode_list(&j->existing),
 				 "sentinels", encode_list(&j->sentinels),
 				 "obeyed", encode_list(&j->obeyed));
-	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 
-	json_decref(root);
-	return text;
+	return root ? json_dumps(root, JSON_COMPACT) : NULL;
 }
 
 const char *journal_root(const struct journal *j, const char *path)
@@ -197,8 +196,8 @@ static void decode_list(json_t *list, struct strings *ret)
 static int parse(const char *text, size_t n, struct journal *ret)
 {
 	/* Ours, and as long as the project has protected names */
-	json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES |
-				  JSON_DISABLE_EOF_CHECK, NULL);
+	auto_json json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES |
+					    JSON_DISABLE_EOF_CHECK, NULL);
 	json_t *roots = NULL, *existing = NULL, *sentinels = NULL;
 	json_t *obeyed = NULL;
 	json_int_t seconds = 0, nanoseconds = 0;
@@ -223,7 +222,6 @@ static int parse(const char *text, size_t n, struct journal *ret)
 		decode_list(sentinels, &ret->sentinels);
 		decode_list(obeyed, &ret->obeyed);
 	}
-	json_decref(root);
 	return r || version != 1 ? -EINVAL : 0;
 }
 

@@ -72,7 +72,7 @@ static int make_entry(const char *state, const char *path, const char *run,
 	auto_free char *text = NULL;
 	struct timespec now;
 	char when[VIOLATION_TIME_SIZE];
-	json_t *meta;
+	auto_json json_t *meta = NULL;
 	int r;
 
 	if (store < 0)
@@ -90,7 +90,6 @@ static int make_entry(const char *state, const char *path, const char *run,
 			 encoded, "time", when, "run", run ? run : "",
 			 "reason", reason, "copy", copy);
 	text = meta ? json_dumps(meta, JSON_INDENT(1)) : NULL;
-	json_decref(meta);
 	r = text ? fs_replace(dir, META, text, strlen(text), 0600, err)
 		 : fail(err, -ENOMEM, "cannot describe '%s'", path);
 	return r < 0 ? r : take_fd(&dir);
@@ -249,25 +248,19 @@ static int drop_plant(const char *path, struct err *err)
 /* Where entry @dir belongs, and whether it is a copy */
 static char *read_meta(int dir, bool *copy, struct err *err)
 {
-	auto_buf struct buf text = { 0 };
+	auto_json json_t *meta = json_read(dir, META, err);
 	const char *path = NULL;
-	char *decoded = NULL;
 	int is_copy = 0;
-	json_t *meta;
 
-	if (fs_read(dir, META, JSON_TEXT_MAX, &text, err) < 0)
-		return NULL;
-	meta = json_parse(buf_str(&text), text.len, META, err);
 	if (!meta)
 		return NULL;
-	if (!json_unpack(meta, "{s:s, s:b}", "path", &path, "copy", &is_copy) &&
-	    path[0] == '/')
-		decoded = decode_bytes(path);
-	else
+	if (json_unpack(meta, "{s:s, s:b}", "path", &path, "copy", &is_copy) < 0 ||
+	    path[0] != '/') {
 		(void)fail(err, -EINVAL, "the record of '%s' does not name its original path", META);
-	json_decref(meta);
+		return NULL;
+	}
 	*copy = is_copy;
-	return decoded;
+	return decode_bytes(path);
 }
 
 int quarantine_restore(const char *state, const char *id, struct err *err)

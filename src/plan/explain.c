@@ -569,9 +569,8 @@ void plan_print(const struct plan *plan, struct buf *out)
 void plan_print_json(const struct plan *plan, struct buf *out)
 {
 	auto_buf struct buf lines = { 0 };
-	json_t *root = explain(plan, &lines);
+	auto_json json_t *root = explain(plan, &lines);
 	auto_free char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
 
 	buf_addf(out, "%s\n", text ? text : "{\"version\": 1}");
-	json_decref(root);
 }

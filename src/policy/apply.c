@@ -110,14 +110,13 @@ void apply_find_pinned(const struct apply *apply, const char *pinned)
 	for (size_t i = 0; pinned && i < apply->facts->documents.len; i++) {
 		struct document *d = apply->facts->documents.v[i];
 		char digest[ASK_DIGEST_SIZE];
-		struct asks asks = { 0 };
+		auto_asks struct asks asks = { 0 };
 
 		if (d->authority == AUTHORITY_FULL)
 			continue;
 		list_asks(apply, d, &asks);
 		asks_digest(&asks, digest);
 		d->pinned = strstr(pinned, digest) != NULL;
-		asks_done(&asks);
 	}
 }
 

@@ -47,6 +47,8 @@ void ask_done(struct ask *ask);
 void asks_add(struct asks *asks, struct ask ask);
 void asks_done(struct asks *asks);
 
+#define auto_asks	__attribute__((cleanup(asks_done)))
+
 /* The line of an approval: "host registry.example.org" */
 char *ask_line(const struct ask *ask);
 

@@ -344,7 +344,7 @@ int document_add(struct facts *facts, struct policy *policy,
 		 size_t n)
 {
 	struct err why = { 0 };
-	json_t *root = json_parse(text, n, place->name, &why);
+	auto_json json_t *root = json_parse(text, n, place->name, &why);
 	struct document *document;
 
 	if (!root) {
@@ -353,17 +353,15 @@ int document_add(struct facts *facts, struct policy *policy,
 		settings_note(facts->report, NOTE_ERROR, "%s", why.msg);
 		return 1;
 	}
-	if (place->as_srt && srt_check(root, &why) < 0) {
-		json_decref(root);
+	if (place->as_srt && srt_check(root, &why) < 0)
 		return fail(facts->err, -EINVAL, "%s does not hold a valid config — %s",
 			    place->name, why.msg);
-	}
 	document = mem_zalloc(sizeof(*document));
 	document->source = policy_add_source(policy, place->scope, place->name,
 					     text, n, place->base);
 	document->shape = place->shape == SHAPE_GUESS ? guess_shape(root)
 						      : place->shape;
-	document->root = root;
+	document->root = take_ptr(root);
 	document->rules_base = mem_strdup(place->rules_base);
 	document->authority = scope_is_repository(place->scope) ?
 			      AUTHORITY_REPOSITORY : AUTHORITY_FULL;

@@ -25,29 +25,19 @@ json_t *firewall_mark_network(void)
 
 json_t *firewall_mark_read(void)
 {
-	auto_buf struct buf text = { 0 };
-	json_t *document = NULL, *here = firewall_mark_network();
+	auto_json json_t *document = json_read(AT_FDCWD, FIREWALL_MARK, NULL);
+	auto_json json_t *here = firewall_mark_network();
 
-	if (fs_read(AT_FDCWD, FIREWALL_MARK, JSON_TEXT_MAX, &text, NULL) == 0)
-		document = json_parse(buf_str(&text), text.len, FIREWALL_MARK,
-				      NULL);
-	if (document && !json_equal(json_object_get(document, "network"), here)) {
-		json_decref(document);
-		document = NULL;
-	}
-	json_decref(here);
-	return document;
+	return json_equal(json_object_get(document, "network"), here) ?
+	       take_ptr(document) : NULL;
 }
 
 bool firewall_mark_is_up(void)
 {
-	json_t *mark = firewall_mark_read();
+	auto_json json_t *mark = firewall_mark_read();
 	const char *state = json_string_value(json_object_get(mark, "state"));
-	const bool up = state && (!strcmp(state, "up") ||
-				  !strcmp(state, "deny-all"));
 
-	json_decref(mark);
-	return up;
+	return state && (!strcmp(state, "up") || !strcmp(state, "deny-all"));
 }
 
 bool firewall_mark_is_missing(void)

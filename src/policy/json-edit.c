@@ -250,11 +250,11 @@ static int append_literal(const struct editing *e, const char *path,
 static int append_string(const struct editing *e, const char *path,
 			 const char *value)
 {
-	json_t *string = json_string(value), *list = value_at(e->root, path);
+	auto_json json_t *string = json_string(value);
+	json_t *list = value_at(e->root, path);
 	auto_free char *literal = string ? json_dumps(string, JSON_ENCODE_ANY)
 					 : NULL;
 
-	json_decref(string);
 	if (!literal)
 		return fail(e->err, -EINVAL, "'%s' is not UTF-8 text", value);
 	if (find_value(list, value) < json_array_size(list))

@@ -124,7 +124,7 @@ static bool is_drop_in(const char *name)
 static int add_drop_ins(struct load *load, const char *dir,
 			enum document_shape shape)
 {
-	struct strings names = { 0 };
+	auto_strings struct strings names = { 0 };
 	struct err why = { 0 };
 	int r;
 
@@ -144,7 +144,6 @@ static int add_drop_ins(struct load *load, const char *dir,
 				.rules_base = dir, .drop_in = true,
 			}, false);
 	}
-	strings_done(&names);
 	return r;
 }
 
@@ -504,7 +503,7 @@ static int block_outside_reads(struct policy *policy,
 {
 	const struct flag *flag = &policy->flags[FLAG_BLOCK_OUTSIDE_READS];
 	const bool hidden = is_hidden(policy);
-	struct strings names = { 0 };
+	auto_strings struct strings names = { 0 };
 	int r;
 
 	r = reader->list(reader->arg, "/", &names, err);
@@ -523,7 +522,6 @@ static int block_outside_reads(struct policy *policy,
 	if (!hidden)
 		policy_add_literal(policy, PATH_ALLOW_READ, policy->project,
 				   RULE_USER, flag->origin);
-	strings_done(&names);
 	return 0;
 }
 

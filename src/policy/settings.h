@@ -63,6 +63,8 @@ const char *etc_dir(void);
 void settings_request_init(struct settings_request *req, const char *cwd);
 void settings_request_done(struct settings_request *req);
 
+#define auto_request	__attribute__((cleanup(settings_request_done)))
+
 /* Read, merge and finish. 0 and a finished policy, or a negative errno with
  * "FILE:LINE:COLUMN: what is wrong". With @req->check there is a policy unless
  * memory or the request is bad, and the errors are in @report (which may be

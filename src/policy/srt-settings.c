@@ -17,6 +17,7 @@
 #include <strings.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -482,8 +483,7 @@ static int check_pairs(const json_t *credentials, struct err *err)
 		"accessKeyIdVar", "secretAccessKeyVar", "sessionTokenVar",
 	};
 	const json_t *pairs = json_object_get(credentials, "awsPairs");
-	json_t *seen = json_object();
-	int r = 0;
+	auto_json json_t *seen = json_object();
 
 	for (size_t i = 0; i < json_array_size(pairs) * ARRAY_SIZE(slots); i++) {
 		const char *slot = slots[i % ARRAY_SIZE(slots)];
@@ -496,15 +496,12 @@ static int check_pairs(const json_t *credentials, struct err *err)
 			     strcmp(text_of(entry, "mode"), "mask") != 0 ||
 			     json_object_get(entry, "extract") ||
 			     json_object_get(entry, "decode")))
-			r = fail(err, -EINVAL, "credentials.awsPairs.%zu.%s: '%s' must be a variable that is masked as a whole, in one slot only",
-				 pair, slot, name);
-		if (r < 0)
-			break;
+			return fail(err, -EINVAL, "credentials.awsPairs.%zu.%s: '%s' must be a variable that is masked as a whole, in one slot only",
+				    pair, slot, name);
 		if (name)
 			json_object_set_new(seen, name, json_true());
 	}
-	json_decref(seen);
-	return r;
+	return 0;
 }
 
 static int check_credentials(const json_t *root, const json_t *credentials,

@@ -54,11 +54,9 @@ json_t *approvals_read(void)
 
 static bool is_text(const json_t *value, const char *text)
 {
-	json_t *wanted = json_text(text);
-	const bool same = json_equal(value, wanted);
+	auto_json json_t *wanted = json_text(text);
 
-	json_decref(wanted);
-	return same;
+	return json_equal(value, wanted);
 }
 
 /* True if a record of @id has @text as its @key, or in the list that is its @key; or if
@@ -262,7 +260,7 @@ int approvals_keep_new(const struct settings_report *before,
 int approvals_keep_first(const struct settings_report *report,
 			 struct err *err)
 {
-	json_t *now = approvals_read();
+	auto_json json_t *now = approvals_read();
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < report->sources.len; i++) {
@@ -275,7 +273,6 @@ int approvals_keep_first(const struct settings_report *report,
 		if (r == -ENOENT || r == -EROFS || r == -EACCES)
 			r = 0;
 	}
-	json_decref(now);
 	return r;
 }
 
@@ -301,14 +298,11 @@ int approvals_remove(bool (*drop)(void *arg, const char *id), void *arg,
 /* True if the user has seen just these asks */
 static bool is_reviewed(const struct settings_source *source)
 {
-	json_t *now = approvals_read();
+	auto_json json_t *now = approvals_read();
 	char digest[ASK_DIGEST_SIZE];
-	bool seen;
 
 	asks_digest(&source->asks, digest);
-	seen = has_record(now, source->id, "digest", digest);
-	json_decref(now);
-	return seen;
+	return has_record(now, source->id, "digest", digest);
 }
 
 /* What of @source waits for the user, and what never counts, until it was seen */

@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -258,8 +259,8 @@ int decision_policy_report(const struct options *options, bool check,
 			  struct err *err)
 {
 	auto_free char *cwd = start_directory(options, err);
-	struct settings_request request;
-	json_t *approvals;
+	auto_request struct settings_request request = { 0 };
+	auto_json json_t *approvals = NULL;
 	int r;
 
 	if (!cwd)
@@ -280,8 +281,6 @@ int decision_policy_report(const struct options *options, bool check,
 		policy_unref(*ret);
 		*ret = NULL;
 	}
-	json_decref(approvals);
-	settings_request_done(&request);
 	return r;
 }
 

@@ -8,13 +8,13 @@
 
 #include "run/masked-text.h"
 
-#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "gate/bound-secret.h"
@@ -50,7 +50,7 @@ static bool is_name(const char *text)
  */
 static char *hosts_of(const struct policy *policy, const char *detail)
 {
-	json_t *mask = json_loads(detail, 0, NULL);
+	auto_json json_t *mask = json_loads(detail, 0, NULL);
 	struct buf out = { 0 };
 	const struct list_rules *allowed = &policy->lists[HOST_ALLOW];
 	const json_t *hosts = json_object_get(mask, "injectHosts");
@@ -67,7 +67,6 @@ static char *hosts_of(const struct policy *policy, const char *detail)
 		count++;
 		buf_addf(&out, "%s%s", out.len ? "," : "", host);
 	}
-	json_decref(mask);
 	if (count > BOUND_HOSTS_MAX)
 		out.len = 0;
 	return buf_take(&out);

@@ -48,4 +48,6 @@ int policy_why_ask(struct policy *policy, enum policy_why_op op, const char *tar
 	    struct policy_why *ret, struct err *err);
 void policy_why_done(struct policy_why *why);
 
+#define auto_why	__attribute__((cleanup(policy_why_done)))
+
 #endif /* RUN_POLICY_WHY_H */

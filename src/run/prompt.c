@@ -501,11 +501,10 @@ static int take_object(struct prompt *a, json_t *root, struct err *err)
 static void take_line(struct prompt *a, const char *line, size_t n)
 {
 	struct err err = { 0 };
-	json_t *root = json_parse(line, n, "control", &err);
+	auto_json json_t *root = json_parse(line, n, "control", &err);
 
 	if (!root || take_object(a, root, &err) < 0)
 		tell_bad(a, err.msg);
-	json_decref(root);
 }
 
 /* More of the present line; one that is too long is dropped to its end */
@@ -696,13 +695,12 @@ bool prompt_can_ask(const struct prompt *a)
 static int ask_control(struct prompt *a, uint32_t id, const struct host *host,
 		       const char *program)
 {
-	json_t *root = json_pack("{s:{s:i, s:s, s:i, s:o}}", "ask",
-				 "id", (int)id, "host", host->name, "port",
-				 (int)host->port, "exe", json_text(program));
+	auto_json json_t *root = json_pack("{s:{s:i, s:s, s:i, s:o}}", "ask",
+		"id", (int)id, "host", host->name, "port", (int)host->port,
+		"exe", json_text(program));
 	auto_free char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	auto_free char *line = text ? mem_printf("%s\n", text) : NULL;
 
-	json_decref(root);
 	return line ? fs_tell(a->control.fd, line, strlen(line)) : -EINVAL;
 }
 

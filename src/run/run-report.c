@@ -274,7 +274,7 @@ static bool report_missed(const struct run *run, const char *path)
 	const struct policy *policy = run->decision.policy;
 	const bool tmp = path_is_below("/tmp", path);
 	auto_buf struct buf safe = { 0 };
-	struct policy_why why;
+	auto_why struct policy_why why = { 0 };
 	bool told;
 
 	if ((!tmp && (policy->profile != PROFILE_HOME || !policy->home ||
@@ -290,7 +290,6 @@ static bool report_missed(const struct run *run, const char *path)
 			   tmp ? "" : "; allow it only if the command is to have it");
 	if (told && !strcmp(buf_str(&safe), path))
 		print_fix(run, &why);
-	policy_why_done(&why);
 	return told;
 }
 
@@ -336,7 +335,7 @@ static bool report_agent(const struct run *run, const char *name)
 {
 	struct policy *policy = run->decision.policy;
 	const char *agent = getenv("SSH_AUTH_SOCK");
-	struct policy_why why;
+	auto_why struct policy_why why = { 0 };
 
 	if (strcmp(name, "ssh-add") != 0 || !agent || access(agent, F_OK) < 0 ||
 	    policy_why_ask(policy, POLICY_WHY_SOCKET, agent, &why, NULL) < 0)
@@ -345,7 +344,6 @@ static bool report_agent(const struct run *run, const char *name)
 		output_say(run->output, "SSH_AUTH_SOCK is not passed: an agent signs for every program that asks");
 		print_fix(run, &why);
 	}
-	policy_why_done(&why);
 	return true;
 }
 

@@ -194,7 +194,8 @@ static void limit(const struct list_rule *rule, struct bound_secret *secret)
 		{ "path", &secret->path },
 		{ "url", &secret->url },
 	};
-	json_t *root = rule->detail ? json_loads(rule->detail, 0, NULL) : NULL;
+	auto_json json_t *root = rule->detail ? json_loads(rule->detail, 0, NULL)
+					      : NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		const char *text =
@@ -203,7 +204,6 @@ static void limit(const struct list_rule *rule, struct bound_secret *secret)
 		if (text)
 			*parts[i].value = mem_strdup(text);
 	}
-	json_decref(root);
 }
 
 /* Append the secret @name, which is taken over, bound to @hosts, commas between. The
@@ -270,7 +270,8 @@ static void add_source(const struct policy *policy, struct run_secrets *s,
 	const size_t i = s->bound.len - 1;
 	const char *name = s->bound.v[i].name;
 	const char *from = source_of(policy, s, i);
-	json_t *detail = rule->detail ? json_loads(rule->detail, 0, NULL) : NULL;
+	auto_json json_t *detail =
+		rule->detail ? json_loads(rule->detail, 0, NULL) : NULL;
 	uint64_t ttl;
 
 	if (!schema_number(TYPE_DURATION, json_object_get(detail, "ttl"), &ttl))
@@ -280,7 +281,6 @@ static void add_source(const struct policy *policy, struct run_secrets *s,
 		json_object_set_new(row, "stored", json_true());
 		json_object_set(row, "shape", json_object_get(s->shapes, name));
 	}
-	json_decref(detail);
 }
 
 /* @policy's secrets into @s, and as the configuration for cloche-tls */
@@ -375,7 +375,7 @@ static int send_config(const struct policy *policy, struct run_secrets *s,
 	char key[2 * KEY_SIZE + 1];
 	const struct tls_message m = { .kind = TLS_CONFIG };
 	const char *sigv4 = policy->texts[TEXT_SIGV4].value;
-	json_t *root;
+	auto_json json_t *root = NULL;
 	auto_free char *text = NULL;
 	auto_buf struct buf out = { 0 };
 	int fds[BOUND_SECRETS_MAX + 1] = { gate_end };
@@ -414,14 +414,13 @@ static int send_config(const struct policy *policy, struct run_secrets *s,
 			 program_name);
 	for (size_t i = 1; i < n; i++)
 		close_fd(&fds[i]);
-	json_decref(root);
 	return r;
 }
 
 static int take_answer(struct run_secrets *s, const char *text, size_t n,
 		       struct buf *pem, struct err *err)
 {
-	json_t *root = json_parse(text, n, program_name, err);
+	auto_json json_t *root = json_parse(text, n, program_name, err);
 	const json_t *list = json_object_get(root, "placeholders");
 	const json_t *parts = json_object_get(root, "parts");
 	const json_t *notes = json_object_get(root, "notes");
@@ -446,7 +445,6 @@ static int take_answer(struct run_secrets *s, const char *text, size_t n,
 			mem_strdup(json_string_value(json_array_get(notes, i)));
 	if (!r)
 		buf_adds(pem, json_string_value(json_object_get(root, "ca")));
-	json_decref(root);
 	return r;
 }
 

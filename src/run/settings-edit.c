@@ -247,16 +247,16 @@ int settings_edit_file(const char *path, change_fn fn, void *arg, struct err *er
 {
 	auto_buf struct buf text = { 0 };
 	struct change c = { .dir = -1 };
-	json_t *root;
 	int want = 0, r;
 
 	r = change_open(&c, path, err);
 	if (r == 0)
 		r = want = fn(arg, &c.text, c.exists, &text, err);
 	if (r == SETTINGS_EDIT_WRITE && text.len) {
-		root = json_parse(buf_str(&text), text.len, c.file, err);
+		auto_json json_t *root = json_parse(buf_str(&text), text.len,
+						    c.file, err);
+
 		r = root ? 0 : -EINVAL;
-		json_decref(root);
 	}
 	if (r >= 0 && (want == SETTINGS_EDIT_WRITE ||
 		       want == SETTINGS_EDIT_WRITE_TEXT))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify/verify-print.c - the verdicts, for people and for programs */
 
-#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/own.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -222,7 +222,7 @@ void verify_print_json(const struct verify *v, struct buf *out)
 	char hash[2 * SHA256_BYTES + 1];
 	auto_free char *text = NULL;
 	struct utsname u;
-	json_t *root;
+	auto_json json_t *root = NULL;
 
 	(void)uname(&u);
 	policy_hash(v, hash);
@@ -238,7 +238,6 @@ void verify_print_json(const struct verify *v, struct buf *out)
 		"choice", c[VERDICT_CHOICE], "skip", c[VERDICT_SKIP],
 		"probes", json_rows(v), "facts", json_facts(v));
 	text = json_dumps(root, JSON_COMPACT);
-	json_decref(root);
 	buf_adds(out, text ? text : "{}");
 	buf_addc(out, '\n');
 }
