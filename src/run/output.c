@@ -5,9 +5,11 @@
 
 #include <stdarg.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/terminal.h"
+#include "base/text.h"
 
 static void say_on_stderr(void *arg, const char *line)
 {
@@ -28,12 +30,14 @@ const struct output output_stderr = {
 void output_say(const struct output *output, const char *fmt, ...)
 {
 	auto_free char *line = NULL;
+	auto_buf struct buf safe = { 0 };	/* Names that the command chose are in it */
 	va_list ap;
 
 	va_start(ap, fmt);
 	line = mem_vprintf(fmt, ap);
 	va_end(ap);
-	output->say(output->arg, line);
+	text_escape(&safe, line);
+	output->say(output->arg, buf_str(&safe));
 }
 
 void output_print(const struct output *output, const char *text, size_t n)

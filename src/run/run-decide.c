@@ -230,15 +230,13 @@ static void print_notes(const struct run *run, const char *why)
 		output_say(run->output, "note: %s", why);
 	for (size_t i = 0; i < d->view->notes.len; i++) {
 		const struct view_note *note = &d->view->notes.v[i];
-		auto_buf struct buf text = { 0 };
 
 		/* `policy check` prints it; here it would come with every
 		 * command of an agent
 		 */
 		if (note->unmade && d->plan->observe)
 			continue;
-		text_escape(&text, note->text);
-		output_say(run->output, "note: %s", buf_str(&text));
+		output_say(run->output, "note: %s", note->text);
 	}
 }
 
@@ -297,12 +295,10 @@ int run_decide(struct run *run)
 int run_unsandboxed(const struct run *run)
 {
 	const char *cwd = run->decision.policy->cwd;
-	auto_buf struct buf safe = { 0 };
 	bool missing;
 
-	text_escape(&safe, run->unsandboxed);
 	output_say(run->output, "warning: running WITHOUT a sandbox: %s",
-		   buf_str(&safe));
+		   run->unsandboxed);
 	if (run->output->channel)
 		host_channel_tell(run->output->channel, WIRE_BARE, NULL);
 	if (chdir(cwd) < 0)

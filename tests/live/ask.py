@@ -351,6 +351,16 @@ def names_of_paths_cannot_move_the_cursor(t):
         equal(term.wait(SECONDS), 0)
         lacks_controls(term)
         lacks(term.text, "\ncloche: allow nothing")
+    # Nor when it is stored, and that is said
+    name = "\033]0;x\007\r\ncloche: allow nothing\u202e"
+    with writing(f'write("{t.home}/" + {name!r})') as term:
+        term.expect(re.escape(LINE))
+        term.send("a\n")
+        equal(term.wait(SECONDS), 0)
+        contains(term.text, "filesystem.allowWrite += " + t.home)
+        lacks(re.sub("\r\033\\[K|\033\\[[0-9]*m", "", term.text), "\033")
+        lacks(term.text, "\u202e")
+        lacks(term.text, "\ncloche: allow nothing")
 
 
 @test
