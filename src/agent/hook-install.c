@@ -459,7 +459,7 @@ int hook_install(const struct hook_target *t, struct err *err)
 	if (written < 0)
 		return written;
 	job.note.made_dir = stat(dir, &st) < 0;
-	r = settings_edit_file(t->file, edit_install, &job, err);
+	r = settings_edit_file(t->file, t->project, edit_install, &job, err);
 	edit_record_done(&job.note);
 	if (r < 0 && written)
 		hook_remove_script(t);
@@ -533,7 +533,7 @@ int hook_uninstall(const struct hook_target *t, struct err *err)
 
 	if (stat(dir, &st) < 0)
 		return 0;
-	r = settings_edit_file(t->file, edit_uninstall, &job, err);
+	r = settings_edit_file(t->file, t->project, edit_uninstall, &job, err);
 	if (r >= 0)
 		edit_record_forget(t->agent->name, t->file);
 	if (r >= 0 && t->prefix)

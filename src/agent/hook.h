@@ -171,6 +171,7 @@ int hook_reply_words(const struct hook_call *call, const char *words,
 /**
  * struct hook_target - Where and what to install
  * @file:	The agent's settings
+ * @project:	Where these must lie, or NULL if they are not a project's
  * @program:	This very program
  * @prefix:	The script by which the agent runs its commands; NULL: they are rewritten
  * @options:	Words for `cloche run`, NULL-terminated, maybe after --session
@@ -178,7 +179,7 @@ int hook_reply_words(const struct hook_call *call, const char *words,
  */
 struct hook_target {
 	const struct agent *agent;
-	const char *file, *program, *prefix;
+	const char *file, *project, *program, *prefix;
 	const char *const *options;
 	bool session;
 };

@@ -80,6 +80,7 @@ bool mcp_file_at(size_t i, const char *cwd, struct mcp_file *ret)
 	      path_join(home ? home : "/", p->dir);
 	*ret = (struct mcp_file){ .agent = p->agent, .scope = p->scope,
 		.path = path_join(dir, p->file),
+		.project = p->scope == MCP_PROJECT ? mem_strdup(cwd) : NULL,
 		.toml = strstr(p->file, ".toml") };
 	if (p->scope == MCP_LOCAL) {
 		ret->keys[n++] = mem_strdup("projects");
@@ -92,6 +93,7 @@ bool mcp_file_at(size_t i, const char *cwd, struct mcp_file *ret)
 void mcp_file_done(struct mcp_file *file)
 {
 	free(file->path);
+	free(file->project);
 	for (size_t i = 0; i < ARRAY_SIZE(file->keys); i++)
 		free(file->keys[i]);
 	*file = (struct mcp_file){ 0 };
@@ -647,7 +649,7 @@ int mcp_wrap(const struct mcp_file *file, const char *name, const char *program,
 	     const char *const *options, struct err *err)
 {
 	struct job job = { file, name, program, options };
-	const int r = settings_edit_file(file->path, edit_wrap, &job, err);
+	const int r = settings_edit_file(file->path, file->project, edit_wrap, &job, err);
 
 	return r < 0 ? r : r != SETTINGS_EDIT_KEEP;
 }
@@ -656,7 +658,7 @@ int mcp_unwrap(const struct mcp_file *file, const char *name, struct err *err)
 {
 	struct job job = { .file = file, .name = name };
 	auto_free char *subject = subject_of(file, name);
-	const int r = settings_edit_file(file->path, edit_unwrap, &job, err);
+	const int r = settings_edit_file(file->path, file->project, edit_unwrap, &job, err);
 
 	if (r >= 0)
 		edit_record_forget("mcp", subject);

@@ -30,13 +30,14 @@ enum mcp_scope { MCP_USER, MCP_LOCAL, MCP_PROJECT, MCP_SCOPES };
  * struct mcp_file - A file in which an agent keeps servers
  * @agent:	Its name: claude, codex, gemini, cursor, vscode
  * @path:	Absolute
+ * @project:	Where it must lie, or NULL if it is not a project's
  * @keys:	Where in it the servers are, ended by NULL
  * @toml:	TOML instead of JSON, in which comments are ignored
  */
 struct mcp_file {
 	const char *agent;
 	enum mcp_scope scope;
-	char *path;
+	char *path, *project;
 	char *keys[4];
 	bool toml;
 };

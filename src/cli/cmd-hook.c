@@ -592,7 +592,7 @@ int cmd_hook_settings(struct call *call, struct err *err)
 		.agent = call->count ? agent_find(call->args[0]) : NULL,
 		.options = (const char *const *)words, .session = session,
 	};
-	auto_free char *file = NULL, *prefix = NULL;
+	auto_free char *file = NULL, *prefix = NULL, *dir = NULL, *project = NULL;
 	const char *done = NULL;
 	auto_free char *self = own_path();
 	json_t *settings;
@@ -605,6 +605,10 @@ int cmd_hook_settings(struct call *call, struct err *err)
 	target.file = file = file_for(target.agent, scope, err);
 	target.prefix = prefix = file ? prefix_for(target.agent, scope, file) : NULL;
 	target.program = self;
+	if (file && (!strcmp(scope, "project") || !strcmp(scope, "local"))) {
+		dir = path_parent(file);
+		target.project = project = path_parent(dir);
+	}
 	if (file && !strcmp(call->name, "print")) {
 		settings = hook_settings(&target, err);
 		if (settings)

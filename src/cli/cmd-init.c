@@ -172,7 +172,7 @@ static int write_file(struct init *init, struct err *err)
 	int r = check_place(init, err);
 
 	if (r == 0)
-		r = settings_edit_file(init->file, write_new, init, err);
+		r = settings_edit_file(init->file, NULL, write_new, init, err);
 	return r < 0 ? r : approve_hosts(init, err);
 }
 

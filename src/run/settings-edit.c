@@ -94,20 +94,16 @@ static int change_open(struct change *c, const char *path, struct err *err)
 /* A clone may bring links: what is meant for the project must not become what
  * counts everywhere
  */
-static int check_within(const struct change *c, const char *asked,
+static int check_within(const struct change *c, const char *project, const char *asked,
 			struct err *err)
 {
-	auto_free char *above = path_parent(asked);
-	auto_free char *project = c->scope == SCOPE_LOCAL ?
-				  path_parent(above) : mem_strdup(above);
 	auto_free char *real = realpath(project, NULL);
-	auto_free char *dir = path_parent(c->file);
-	auto_free char *there = realpath(dir, NULL);
+	auto_free char *there = fs_fd_path(c->dir);
 
 	if (real && there && path_is_within(real, there))
 		return 0;
 	return fail(err, -EPERM, "'%s' is a symbolic link out of the project, to '%s'; remove it, or name the scope (--scope user)",
-		    asked, c->file);
+		    asked, there ? there : c->file);
 }
 
 /* Open the file of @scope for one in @cwd; @create: also if there is none, else that is
@@ -116,7 +112,7 @@ static int check_within(const struct change *c, const char *asked,
 static int change_init(struct change *c, const char *cwd, enum scope scope,
 		       bool create, struct err *err)
 {
-	auto_free char *asked = NULL;
+	auto_free char *asked = NULL, *above = NULL, *project = NULL;
 	int r;
 
 	*c = (struct change){ .dir = -1, .scope = scope };
@@ -127,8 +123,10 @@ static int change_init(struct change *c, const char *cwd, enum scope scope,
 			    "there is no home directory; set $HOME");
 	if (!create && access(asked, F_OK) < 0)
 		return -ENOENT;
+	above = path_parent(asked);
+	project = scope == SCOPE_LOCAL ? path_parent(above) : mem_strdup(above);
 	r = change_open(c, asked, err);
-	return r == 0 && scope != SCOPE_USER ? check_within(c, asked, err) : r;
+	return r == 0 && scope != SCOPE_USER ? check_within(c, project, asked, err) : r;
 }
 
 /* Nothing is written that could not be read again */
@@ -243,13 +241,16 @@ int settings_edit_flags(const char *cwd, enum scope scope,
 	return r < 0 ? r : 0;
 }
 
-int settings_edit_file(const char *path, change_fn fn, void *arg, struct err *err)
+int settings_edit_file(const char *path, const char *project, change_fn fn, void *arg,
+		       struct err *err)
 {
 	auto_buf struct buf text = { 0 };
 	struct change c = { .dir = -1 };
 	int want = 0, r;
 
 	r = change_open(&c, path, err);
+	if (r == 0 && project)
+		r = check_within(&c, project, path, err);
 	if (r == 0)
 		r = want = fn(arg, &c.text, c.exists, &text, err);
 	if (r == SETTINGS_EDIT_WRITE && text.len) {

@@ -55,9 +55,10 @@ typedef int (*change_fn)(void *arg, const struct buf *text, bool exists,
 			 struct buf *ret, struct err *err);
 
 /* Let @fn edit the JSON file @path, which is made with its directory if need
- * be; at once or not at all, and under a lock. What @fn returned, or a negative
- * errno with a message.
+ * be; at once or not at all, and under a lock. @project: where it must lie with all links
+ * followed, or NULL. What @fn returned, or a negative errno with a message.
  */
-int settings_edit_file(const char *path, change_fn fn, void *arg, struct err *err);
+int settings_edit_file(const char *path, const char *project, change_fn fn, void *arg,
+		       struct err *err);
 
 #endif /* RUN_SETTINGS_EDIT_H */

@@ -240,6 +240,35 @@ def a_link_stays_a_link(t):
 
 
 @test
+def a_projects_link_does_not_lead_to_the_users_own(t):
+    """A clone brings links: install writes where they lead, uninstall takes the hook away"""
+    for agent in FILES:
+        t.run("hook", "install", agent).ok()
+    servers = '{"mcpServers": {"one": {"command": "/bin/true", "args": []}}}'
+    t.write(t.home + "/.claude.json", servers)
+    t.run("mcp", "wrap", "claude").ok()
+    os.symlink(t.home + "/.claude.json", t.dir + "/.mcp.json")
+    for name in (".claude", ".codex", ".gemini", ".cursor"):
+        os.symlink(t.home + "/" + name, t.dir + "/" + name)
+    before = tree(t.home)
+    scopes = [(agent, "project") for agent in FILES] + [("claude", "local")]
+    for command in [("hook", verb, agent, "--scope", scope) for agent, scope in scopes
+                    for verb in ("install", "uninstall")] + [
+                        ("mcp", verb, "claude", "--scope", "project")
+                        for verb in ("wrap", "unwrap")]:
+        contains(t.run(*command).ended(2).err, "is a symbolic link out of the project")
+        equal(tree(t.home), before, command)
+    # The control: within the project, where the link is one of the repository's
+    for name in (".claude", ".codex", ".gemini", ".cursor"):
+        os.unlink(t.dir + "/" + name)
+        os.makedirs(t.dir + "/agents" + name)
+        os.symlink("agents" + name, t.dir + "/" + name)
+    for agent in FILES:
+        t.run("hook", "install", agent, "--scope", "project").ok()
+        t.run("hook", "uninstall", agent, "--scope", "project").ok()
+
+
+@test
 def a_file_that_is_no_json_is_left_alone(t):
     path = t.write(t.home + "/" + SETTINGS, "{ broken")
     t.run("hook", "install", "claude").ended(2)
