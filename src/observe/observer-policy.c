@@ -294,6 +294,11 @@ bool observer_rules_is_foreign(const struct observer_rules *o, const char *path)
 	return never_list_is_other_home(o->view->policy, path);
 }
 
+bool observer_rules_is_ours(const struct observer_rules *o, const char *path)
+{
+	return never_list_is_ours(o->view->policy, path);
+}
+
 bool observer_rules_made_keyring(const struct observer_rules *o)
 {
 	return o->keyring;
@@ -745,7 +750,8 @@ struct observer_socket *observer_rules_sockets(const struct policy *policy,
 		auto_close int fd = -1;
 		struct stat st;
 
-		if (symlink_guard_follow(policy, names->v[i].text, &real) == 0)
+		if (symlink_guard_follow(policy, names->v[i].text, &real) == 0 &&
+		    !never_list_is_ours(policy, real))
 			fd = sys_open_nofollow(AT_FDCWD, real, O_PATH, 0);
 		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode))
 			sockets[(*ret_len)++] = (struct observer_socket){

@@ -46,6 +46,9 @@ bool observer_rules_made_keyring(const struct observer_rules *rules);
 /* True if @path, absolute, is in the home of another user */
 bool observer_rules_is_foreign(const struct observer_rules *rules, const char *path);
 
+/* True if it is in a store of cloche's own */
+bool observer_rules_is_ours(const struct observer_rules *rules, const char *path);
+
 /* What may be done with @path, absolute and real, from inside */
 void observer_rules_verdict(struct observer_rules *rules, enum observer_op op,
 			    const char *path, struct observer_verdict *ret);

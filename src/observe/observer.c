@@ -505,8 +505,14 @@ static int decide_row(struct observer *o, struct notification *q, struct decisio
 		return decide_notification(o, q, ret);
 	if (!q->tracee)
 		return -EPERM;
-	if (q->what >= CALL_CONNECT)
-		return address_answer(&o->addresses, o->config, q, &o->paths[0], ret);
+	if (q->what >= CALL_CONNECT) {
+		const int r = address_answer(&o->addresses, o->config, q, &o->paths[0], ret);
+
+		/* Then no rule is suggested, which would have no effect */
+		ret->verdict.final |= ret->path && observer_rules_is_ours(o->config->rules,
+									 ret->path->path);
+		return r;
+	}
 	if (q->what == CALL_SETPGID &&
 	    !may_join(o, (pid_t)q->notif->pid, (pid_t)q->notif->data.args[1]))
 		ret->error = EPERM;

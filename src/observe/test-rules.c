@@ -80,6 +80,13 @@ void observer_rules_allow_once(struct observer_rules *rules, const char *path)
 	(void)rules, (void)path;
 }
 
+bool observer_rules_is_ours(const struct observer_rules *rules, const char *path)
+{
+	(void)rules;
+	(void)path;
+	return false;
+}
+
 bool observer_rules_is_foreign(const struct observer_rules *rules, const char *path)
 {
 	(void)rules, (void)path;

@@ -104,6 +104,23 @@ const char *never_list_path(const struct policy *policy, const char *path)
 	return never_list_is_other_home(policy, path) ? "the home of another user" : NULL;
 }
 
+bool never_list_is_ours(const struct policy *policy, const char *path)
+{
+	const struct path_rules *rules = &policy->paths[PATH_DENY_READ];
+
+	for (size_t i = 0; i < rules->len; i++) {
+		const struct path_rule *rule = &rules->v[i];
+		auto_free char *real = NULL;
+
+		if (rule->strength != RULE_ALWAYS || rule->place != PLACE_HOST || !rule->path)
+			continue;
+		real = realpath(rule->path, NULL);
+		if (path_is_within(rule->path, path) || (real && path_is_within(real, path)))
+			return true;
+	}
+	return false;
+}
+
 const char *never_list_socket(const char *path)
 {
 	const char *agent = getenv("SSH_AUTH_SOCK");

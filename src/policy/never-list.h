@@ -20,6 +20,11 @@ const char *never_list_path(const struct policy *policy, const char *path);
 /* @path, absolute, is in the home of another user */
 bool never_list_is_other_home(const struct policy *policy, const char *path);
 
+/* @path, absolute, is in a store of cloche's, which no rule opens: the socket of a session
+ * is there, and what is connected runs commands in it
+ */
+bool never_list_is_ours(const struct policy *policy, const char *path);
+
 /* The Unix socket @path: of root's, or of a daemon that acts for whoever connects */
 const char *never_list_socket(const char *path);
 

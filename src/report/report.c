@@ -206,9 +206,10 @@ static void complete(struct report *report, const struct violation *v,
 		ret->parents = mem_strdup(report->parents);
 	if (!ret->time_ms)
 		ret->time_ms = now_ms(CLOCK_REALTIME);
-	/* Of files the observer knows more than the record says */
+	/* Of files and sockets the observer knows more than the record says */
 	if (ret->kind != VIOLATION_FS_WRITE && ret->kind != VIOLATION_FS_CREATE &&
-	    ret->kind != VIOLATION_FS_RENAME && ret->kind != VIOLATION_FS_READ)
+	    ret->kind != VIOLATION_FS_RENAME && ret->kind != VIOLATION_FS_READ &&
+	    ret->kind != VIOLATION_UNIX_SOCKET)
 		suggestion_fill(ret, NULL);
 	suggestion_finish(ret, &report->config.rerun);
 }

@@ -37,6 +37,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/glob.h"
+#include "policy/never-list.h"
 #include "policy/pathrule.h"
 #include "view/realpath.h"
 #include "view/symlink-guard.h"
@@ -327,6 +328,9 @@ static void show_sockets(struct view *view)
 		if (r > 0)
 			view_note(view, mem_printf("'%s' goes through the symbolic link '%s', so nothing is allowed there; name the socket itself",
 					      text, real));
+		else if (r == 0 && never_list_is_ours(view->policy, real))
+			view_note(view, mem_printf("'%s' is cloche's own, so nothing is allowed there",
+					      text));
 		else if (r < 0 || lstat(real, &st) < 0 || !S_ISSOCK(st.st_mode))
 			view_note(view, mem_printf("'%s' is not a socket, so nothing is allowed there",
 					      text));

@@ -57,6 +57,34 @@ def a_peer_in_another_user_namespace_is_not_answered(t):
         stop(t)
 
 
+ASK = CONNECT + "; print(s.recv(1))"
+
+
+@test
+def no_rule_about_sockets_opens_a_session(t):
+    """Of another sandbox: the peer would be its supervisor, or has the holder's namespace"""
+    t.inside("true", options=OPTIONS).ok()
+    other = t.home + "/other"
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.bind(other)
+            s.listen()
+            for where, code in ((other, 0), (path(t), 1)):	# The control first
+                rule = json.dumps({"network": {"allowUnixSockets": [where]}})
+                r = t.inside("python3", "-c", CONNECT, where, options=("-s", rule)).ended(code)
+            contains(r.err, "is cloche's own, so nothing is allowed there")
+            lacks(r.err, "policy allow")
+        if t.outside(CLOCHE, "run", "--tier", "landlock", "true").code:
+            return
+        rule = json.dumps({"network": {"allowAllUnixSockets": True}})
+        options = ("--tier", "landlock", "-s", rule)
+        r = t.inside("python3", "-c", ASK, path(t), options=options)
+        check(r.code or r.out == "b''\n", repr(r))
+        t.run("session", "list").ok()
+    finally:
+        stop(t)
+
+
 @test
 def process_1_is_closed_to_the_commands(t):
     t.inside("true", options=OPTIONS).ok()
