@@ -665,13 +665,24 @@ int mcp_unwrap(const struct mcp_file *file, const char *name, struct err *err)
 	return r < 0 ? r : r != SETTINGS_EDIT_KEEP;
 }
 
+/* @text is @word with variables filled in: what is around them is the same */
+static bool is_filled(const char *word, const char *text)
+{
+	const char *before = strstr(word, "${"), *end = before ? strrchr(before, '}') : NULL;
+	const size_t n = strlen(text), head = before ? (size_t)(before - word) : 0;
+	const size_t tail = end ? strlen(end + 1) : 0;
+
+	return end && n >= head + tail && !strncmp(word, text, head) &&
+	       !strcmp(text + n - tail, end + 1);
+}
+
 /* The record is about this very command line. Agents fill in ${VARIABLE}. */
 static bool is_line(const json_t *words, char *const *line, size_t n)
 {
 	for (size_t i = 0; i < n && i < json_array_size(words); i++) {
 		const char *word = json_string_value(json_array_get(words, i));
 
-		if (!word || (strcmp(word, line[i]) != 0 && !strstr(word, "${")))
+		if (!word || (strcmp(word, line[i]) != 0 && !is_filled(word, line[i])))
 			return false;
 	}
 	return n && n == json_array_size(words);

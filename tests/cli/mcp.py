@@ -293,6 +293,17 @@ def a_repository_does_not_choose_its_own_options(t):
     # Control: from the user's own environment, one of them opens it
     r = start(args=args + ["more"], agent={"CLAUDE_CONFIG_DIR": evil})
     contains(r.out, "SECRET")
+    # Where the agent fills in a variable, the rest of the word stays
+    t.run("mcp", "unwrap", "claude", "one", "--scope", "project").ok()
+    t.write(path, json.dumps({"mcpServers": {"one": {
+        "command": server, "args": ["--at=${PLACE}/x"], "env": {"GITHUB_TOKEN": "t"}}}}))
+    t.run("mcp", "wrap", "claude", "one", "--scope", "project", "--net", "none",
+          "--read", t.home + "/secrets", "--write", ".").ok()
+    text = raw(path)
+    for word, known in (("--at=/srv/x", True), ("--at=/x", True), ("--at=", False),
+                        ("--at=/srv/y", False), ("--run=/srv/x", False), ("${PLACE}", False)):
+        r = start(args=args + [word])
+        equal("SECRET" in r.out, known, word, repr(r))
 
 
 @test
