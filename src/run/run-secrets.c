@@ -501,21 +501,22 @@ static int receive_answer(struct run_secrets *s, struct buf *pem,
 	return r;
 }
 
-/* The certificates of the user, else of the system, and @pem */
+/* The certificates of the user, else of the system, and the one of this run */
 static int make_bundle(struct run_secrets *s, char *const *environ_,
-		       const struct buf *pem, struct err *err)
+		       struct err *err)
 {
 	const char *own = env_lookup(environ_, "SSL_CERT_FILE");
 	auto_buf struct buf text = { 0 };
+	/* Read while cloche-tls prepares itself */
 	int r = fs_read(AT_FDCWD, own && *own ? own : RUN_SECRETS_BUNDLE,
 			BUNDLE_MAX, &text, err);
 
 	if (r < 0)
 		return fail_in(err, r, "the system's certificates");
 	buf_addc(&text, '\n');
-	buf_add(&text, pem->p, pem->len);
+	r = receive_answer(s, &text, err);
 	s->bundle = buf_take(&text);
-	return 0;
+	return r;
 }
 
 /* Where the command finds the host of @secret without TLS: 0, or -EINVAL */
@@ -646,11 +647,8 @@ int run_secrets_start(struct policy *policy, struct run_secrets **ret,
 int run_secrets_collect(struct run_secrets *s, struct policy *policy,
 			const struct options *options, struct err *err)
 {
-	auto_buf struct buf pem = { 0 };
-	int r = receive_answer(s, &pem, err);
+	int r = make_bundle(s, options_env(options), err);
 
-	if (!r)
-		r = make_bundle(s, options_env(options), &pem, err);
 	if (r < 0)
 		return r;
 	leave_sources(s, false);

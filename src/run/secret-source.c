@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -144,36 +145,54 @@ static void put_value(const char *name, const char *from, int fd)
 	_exit(value && fs_tell(fd, value, strlen(value)) < 0);
 }
 
+/* True if @fd, an empty pipe, has taken the whole value of a variable: no process needs
+ * to wait for who reads it
+ */
+static bool takes_variable(const char *from, int fd)
+{
+	const char *value = starts_with(from, "env:") ? getenv(from + 4) : NULL;
+	const size_t n = value ? strlen(value) : SIZE_MAX;
+
+	return n <= PIPE_BUF && write(fd, value, n) == (ssize_t)n;
+}
+
+/* In a child: as if it had never been ours but for the pipe */
+static void be_source(const char *name, const char *from, pid_t parent, int fd)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)signal(SIGTERM, SIG_DFL);
+	(void)signal(SIGALRM, SIG_DFL);
+	(void)signal(SIGCHLD, SIG_DFL);
+	if (proc_die_with_parent(parent) < 0)
+		_exit(1);
+	put_value(name, from, fd);
+}
+
 int secret_source_open(const char *name, const char *from, pid_t *ret)
 {
 	const pid_t self = getpid();
+	auto_close int fd = -1;
 	int ends[2];
-	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
+	fd = ends[1];
 	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
-	pid = fork();
-	if (!pid) {
-		sigset_t none;
-
-		sigemptyset(&none);
-		(void)sigprocmask(SIG_SETMASK, &none, NULL);
-		(void)signal(SIGTERM, SIG_DFL);
-		(void)signal(SIGALRM, SIG_DFL);
-		(void)signal(SIGCHLD, SIG_DFL);
+	*ret = 0;
+	if (takes_variable(from, fd))
+		return ends[0];
+	*ret = fork();
+	if (!*ret) {
 		(void)close(ends[0]);
-		if (proc_die_with_parent(self) < 0)
-			_exit(1);
-		put_value(name, from, ends[1]);
+		be_source(name, from, self, fd);
 	}
-	close_fd(&ends[1]);
-	if (pid < 0) {
-		close_fd(&ends[0]);
-		return -EAGAIN;
-	}
-	*ret = pid;
-	return ends[0];
+	if (*ret > 0)
+		return ends[0];
+	close_fd(&ends[0]);
+	return -EAGAIN;
 }
 
 void secret_source_end(pid_t pid)

@@ -9,8 +9,8 @@
 enum { SECRET_SOURCE_S = 12 }; /* Until one ends itself; cloche-tls waits 10 s */
 
 /* Start a process that writes the value of @name as @from says ("env:X", "file:X",
- * "command:X"; NULL: from the store, else the variable). Its number in *@ret; the end of
- * the pipe for reading, which does not block, or -errno.
+ * "command:X"; NULL: from the store, else the variable). Its number in *@ret, 0 where
+ * none is needed; the end of the pipe for reading, which does not block, or -errno.
  */
 int secret_source_open(const char *name, const char *from, pid_t *ret);
 

@@ -81,6 +81,14 @@ static int receive(int control, struct setup *s, struct err *err)
 	return r;
 }
 
+static int make_upstream(struct setup *s, struct err *err)
+{
+	if (!s->upstream)
+		s->upstream = tls_upstream_context(s->config.cas,
+						   s->config.n_cas, err);
+	return s->upstream ? 0 : err->code;
+}
+
 static int prepare(int control, struct setup *s, struct err *err)
 {
 	int r = receive(control, s, err);
@@ -90,11 +98,9 @@ static int prepare(int control, struct setup *s, struct err *err)
 	if (!r)
 		(void)java_store_make(JAVA_STORE_PATH,
 				      authority_cert(s->authority), &s->java);
-	if (!r) {
-		s->upstream = tls_upstream_context(s->config.cas,
-						   s->config.n_cas, err);
-		r = s->upstream ? 0 : err->code;
-	}
+	/* Files of the user's are read before the seal; else nothing waits for it */
+	if (!r && s->config.n_cas)
+		r = make_upstream(s, err);
 	if (!r)
 		r = loop_new(&s->loop, err);
 	if (!r && timers_new(s->loop, NULL, &s->timers) < 0)
@@ -235,6 +241,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	buf_done(&setup.java);
+	if (make_upstream(&setup, &err) < 0)
+		return 1;
 	serve(&setup, control);
 	return 0;
 }
