@@ -27,6 +27,27 @@ static void add_base64(struct bytes *b, const char *p, size_t n, size_t before)
 	bytes_add(b, text.p + first, whole - first);
 }
 
+/* As Horspool searches: a byte at the end of the shortest says how far the next place
+ * is at which something can begin
+ */
+static void set_skips(struct scrub *s)
+{
+	s->shortest = SCRUB_SKIP_MAX;
+	for (size_t i = 0; i < s->len; i++) {
+		if (s->v[i].find.len < s->shortest)
+			s->shortest = (uint8_t)s->v[i].find.len;
+	}
+	memset(s->skip, s->shortest, sizeof(s->skip));
+	for (size_t i = 0; i < s->len; i++) {
+		for (uint8_t k = 0; k < s->shortest; k++) {
+			uint8_t *skip = &s->skip[(uint8_t)s->v[i].find.p[k]];
+
+			if (s->shortest - 1 - k < *skip)
+				*skip = (uint8_t)(s->shortest - 1 - k);
+		}
+	}
+}
+
 void scrub_add(struct scrub *s, const char *value, const char *placeholder,
 	       size_t n)
 {
@@ -47,9 +68,9 @@ void scrub_add(struct scrub *s, const char *value, const char *placeholder,
 			add_base64(find, value, n, form - 1);
 			add_base64(put, placeholder, n, form - 1);
 		}
-		s->first[(uint8_t)*find->p] = true;
 		s->len++;
 	}
+	set_skips(s);
 }
 
 /* What the @n bytes at @p begin with, the longest; or NULL. *@unfinished: they are the
@@ -83,11 +104,15 @@ void scrub_step(struct scrub *s, const char *p, size_t n, bool end,
 	p = s->held.p;
 	n = s->held.len;
 	while (at < n) {
-		const struct bytes *put = NULL;
-		bool unfinished = false;
+		const size_t last = at + s->shortest - 1;
+		const struct bytes *put;
+		bool unfinished;
 
-		if (s->first[(uint8_t)p[at]])
-			put = find_at(s, p + at, n - at, &unfinished);
+		if (last < n && s->skip[(uint8_t)p[last]]) {
+			at += s->skip[(uint8_t)p[last]];
+			continue;
+		}
+		put = find_at(s, p + at, n - at, &unfinished);
 		if (unfinished && !end)
 			break;
 		if (put) {

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "secret/locked-memory.h"
@@ -18,13 +19,14 @@
 enum {
 	SCRUB_FORMS = 4, /* As it is, and base64 at three alignments */
 	SCRUB_VALUES_MAX = 8, /* Values replaced in one request */
+	SCRUB_SKIP_MAX = 255, /* Bytes */
 };
 
 /**
  * struct scrub - A search in one response; zero-initialise it
  * @find, @put:	What is searched for and what takes its place, equally long
  * @held:	Bytes that may be the beginning of one
- * @first:	True for bytes that a @find begins with
+ * @skip:	How far to go on from a byte, @shortest - 1 ahead, that is none's end
  * @hits:	How often something was replaced
  */
 struct scrub {
@@ -32,7 +34,7 @@ struct scrub {
 		struct bytes find, put;
 	} v[SCRUB_VALUES_MAX * SCRUB_FORMS];
 	size_t len, hits;
-	bool first[256];
+	uint8_t skip[256], shortest;
 	struct bytes held;
 };
 
