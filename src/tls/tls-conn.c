@@ -101,11 +101,6 @@ static void end_exchange(struct tls_conn *conn)
 	conn->exchange = NULL;
 }
 
-static void free_later(void *arg)
-{
-	free(arg);
-}
-
 static void conn_close(struct tls_conn *conn)
 {
 	const struct tls_bytes bytes = tls_end_bytes(&conn->upstream);
@@ -125,7 +120,7 @@ static void conn_close(struct tls_conn *conn)
 	server->n_conns--;
 	tls_report_done(server, conn->id, bytes);
 	loop_cancel(&conn->task);
-	conn->task.fn = free_later;
+	conn->task.fn = free;
 	loop_defer(server->loop, &conn->task);
 }
 
@@ -640,8 +635,12 @@ static bool step_once(struct tls_conn *conn)
 	}
 	if (conn->closed)
 		return false;
-	moved |= tls_end_flush(&conn->upstream);
-	moved |= tls_end_flush(&conn->client);
+	/* A head goes out with what follows, in one record */
+	if (!moved || conn->client.out.len >= TLS_RECORD_MAX ||
+	    conn->upstream.out.len >= TLS_RECORD_MAX) {
+		moved |= tls_end_flush(&conn->upstream);
+		moved |= tls_end_flush(&conn->client);
+	}
 	conn->active |= moved;
 	if (conn->client.broken)
 		conn_close(conn);
@@ -756,8 +755,7 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 	conn->host = serve->host;
 	conn->scan = long_head;
 	conn->client.source = (struct loop_source){ client, on_client, conn };
-	conn->upstream.source =
-		(struct loop_source){ upstream, on_event, conn };
+	conn->upstream.source = (struct loop_source){ upstream, on_event, conn };
 	conn->client.hello = mem_alloc(serve->n + 1);
 	memcpy(conn->client.hello, serve->hello, serve->n);
 	conn->client.hello_n = serve->n;
