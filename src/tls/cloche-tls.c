@@ -81,14 +81,6 @@ static int receive(int control, struct setup *s, struct err *err)
 	return r;
 }
 
-static int make_upstream(struct setup *s, struct err *err)
-{
-	if (!s->upstream)
-		s->upstream = tls_upstream_context(s->config.cas,
-						   s->config.n_cas, err);
-	return s->upstream ? 0 : err->code;
-}
-
 static int prepare(int control, struct setup *s, struct err *err)
 {
 	int r = receive(control, s, err);
@@ -99,8 +91,9 @@ static int prepare(int control, struct setup *s, struct err *err)
 		(void)java_store_make(JAVA_STORE_PATH,
 				      authority_cert(s->authority), &s->java);
 	/* Files of the user's are read before the seal; else nothing waits for it */
-	if (!r && s->config.n_cas)
-		r = make_upstream(s, err);
+	if (!r && s->config.n_cas &&
+	    !(s->upstream = tls_upstream_context(s->config.cas, s->config.n_cas, err)))
+		r = err->code;
 	if (!r)
 		r = loop_new(&s->loop, err);
 	if (!r && timers_new(s->loop, NULL, &s->timers) < 0)
@@ -137,14 +130,12 @@ static int send_ready(int control, const struct setup *s, struct err *err)
 	int r = authority_write(s->authority, &pem, err);
 
 	for (size_t i = 0; i < s->config.secrets.len; i++)
-		json_array_append_new(
-			placeholders,
+		json_array_append_new(placeholders,
 			s->config.secrets.v[i].placeholder
 				? json_string(s->config.secrets.v[i].placeholder)
 				: json_null());
 	for (size_t i = s->values.rows; i < s->config.secrets.len; i++)
-		json_array_append_new(
-			parts,
+		json_array_append_new(parts,
 			json_integer((json_int_t)s->values.part_of[i]));
 	for (size_t i = 0; i < s->values.rows; i++) {
 		if (s->values.notes[i])
@@ -173,10 +164,8 @@ static int on_channel(void *arg, uint32_t events)
 	struct tls_server *server = arg;
 	int fds[SOCKET_FDS_MAX];
 	size_t n_fds = SOCKET_FDS_MAX;
-	const ssize_t got =
-		socket_recv(server->channel, &in, sizeof(in), fds, &n_fds);
-	const size_t n =
-		got < (ssize_t)sizeof(in.m) ? 0 : (size_t)got - sizeof(in.m);
+	const ssize_t got = socket_recv(server->channel, &in, sizeof(in), fds, &n_fds);
+	const size_t n = got < (ssize_t)sizeof(in.m) ? 0 : (size_t)got - sizeof(in.m);
 	struct tls_serve serve;
 
 	(void)events;
@@ -241,7 +230,9 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	buf_done(&setup.java);
-	if (make_upstream(&setup, &err) < 0)
+	if (!setup.upstream)
+		setup.upstream = tls_upstream_context(NULL, 0, &err);
+	if (!setup.upstream)
 		return 1;
 	serve(&setup, control);
 	return 0;

@@ -444,8 +444,7 @@ static void leave(struct h2_relay *relay)
 	if (relay->leaving)
 		return;
 	relay->leaving = true;
-	(void)nghttp2_submit_goaway(
-		relay->client, NGHTTP2_FLAG_NONE,
+	(void)nghttp2_submit_goaway(relay->client, NGHTTP2_FLAG_NONE,
 		nghttp2_session_get_last_proc_stream_id(relay->client),
 		NGHTTP2_NO_ERROR, NULL, 0);
 }

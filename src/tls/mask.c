@@ -23,8 +23,7 @@
 #include "secret/locked-memory.h"
 
 /* Each begins with the base64 of '{"' */
-static const char jwt_pattern[] =
-	"(eyJ[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+)";
+static const char jwt_pattern[] = "(eyJ[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+)";
 
 struct span {
 	size_t at, n;
@@ -159,22 +158,19 @@ static int mask_claims(struct search *s, const char *p, const size_t dots[2],
 		r = fail(err, -EINVAL, "a token could not be read");
 	for (size_t i = 0; r >= 0 && i < s->mask->n_claims; i++) {
 		const char *name = s->mask->claims[i];
-		const char *value =
-			json_string_value(json_object_get(claims, name));
+		const char *value = json_string_value(json_object_get(claims, name));
 		const size_t at = value ? find_claim(&plain, name, value) : 0;
 		const char *placeholder;
 
 		if (!value)
 			continue;
 		if (!at) {
-			r = fail(
-				err, -EINVAL,
+			r = fail(err, -EINVAL,
 				"the claim '%s' has an escape and cannot be replaced",
 				name);
 			break;
 		}
-		placeholder =
-			s->secret(s->arg, value, value, strlen(value), err);
+		placeholder = s->secret(s->arg, value, value, strlen(value), err);
 		if (!placeholder) {
 			r = err->code;
 			break;
@@ -284,8 +280,7 @@ static int match_all(struct search *s, const pcre2_code *code,
 					    ? "its pattern needs too many steps"
 					    : "it is not UTF-8 text");
 		if (r < 2 || ends[2] == PCRE2_UNSET)
-			return fail(
-				err, -EINVAL,
+			return fail(err, -EINVAL,
 				"its pattern matches without a group around the secret");
 		taken = ends[3] > ends[2]
 				? take_value(s, ends[2], ends[3] - ends[2], err)

@@ -197,8 +197,7 @@ int placeholder_check(const char *value, size_t n, struct err *err)
 			    PLACEHOLDER_MIN, PLACEHOLDER_MAX);
 	for (size_t i = 0; i < n; i++) {
 		if ((unsigned char)value[i] < ' ' || value[i] == 0x7f)
-			return fail(
-				err, -EINVAL,
+			return fail(err, -EINVAL,
 				"the value has a control character, which no header may have");
 	}
 	return 0;
@@ -254,7 +253,6 @@ int placeholder_make(const uint8_t key[PLACEHOLDER_KEY], const char *project,
 		if (memcmp(ret, value, n) != 0)
 			return 0;
 	}
-	return fail(
-		err, -EINVAL,
+	return fail(err, -EINVAL,
 		"no placeholder differs from the value; use a longer or less regular secret");
 }

@@ -11,6 +11,10 @@
 #include "policy/host.h"
 #include "tls/sigv4.h"
 
+static const char too_many[] = "too many credentials in one request";
+static const char not_bound[] =
+	"the placeholder of a secret that is not bound to this host";
+
 static const struct bytes *value_of(const struct bound_secrets *secrets,
 				    const struct secret_values *values,
 				    const struct bound_secret *secret)
@@ -80,16 +84,11 @@ static ssize_t find_uses(const struct bound_secrets *secrets,
 
 		if (!credential_find(secrets, &q->headers.v[i], use))
 			continue;
-		if (ret->n_used + (use->user ? 2 : 1) > REWRITE_USES_MAX) {
-			ret->why = "too many credentials in one request";
-			return -E2BIG;
-		}
+		if (ret->n_used + (use->user ? 2 : 1) > REWRITE_USES_MAX)
+			return refuse_head(ret, -E2BIG, too_many);
 		ret->misplaced = credential_misplaced(use, q, host);
-		if (ret->misplaced) {
-			ret->why =
-				"the placeholder of a secret that is not bound to this host";
-			return -EACCES;
-		}
+		if (ret->misplaced)
+			return refuse_head(ret, -EACCES, not_bound);
 		ret->used[ret->n_used++] = use->secret;
 		if (use->user)
 			ret->used[ret->n_used++] = use->user;
@@ -144,12 +143,15 @@ static int digest_body(struct rewrite *ret, const struct sigv4 *s,
 
 	if (s->payload.p)
 		return 0;
-	if (q->framing == HTTP_BODY_CHUNKED || n > REWRITE_BODY_MAX ||
-	    (n > ret->n_body && !ret->waits)) {
-		ret->fix =
-			"let the program send X-Amz-Content-Sha256, as for S3, or less at a time";
-		return refuse_head(
-			ret, -EPERM,
+	/* The head of a request of HTTP/2 is judged before its body is here */
+	if (!ret->waits && (n > ret->n_body || q->framing == HTTP_BODY_CHUNKED)) {
+		ret->fix = "let the program send X-Amz-Content-Sha256, as for S3, or speak HTTP/1.1";
+		return refuse_head(ret, -EPERM,
+			"AWS: a signed body over HTTP/2 needs its digest in X-Amz-Content-Sha256");
+	}
+	if (q->framing == HTTP_BODY_CHUNKED || n > REWRITE_BODY_MAX) {
+		ret->fix = "let the program send X-Amz-Content-Sha256, as for S3, or less at a time";
+		return refuse_head(ret, -EPERM,
 			"a request for AWS whose body is signed must have a length of up to 8 MiB");
 	}
 	ret->needs = n;
@@ -218,9 +220,7 @@ static int find_signer(const struct host *host,
 	for (size_t i = 0; i < (id->aws_pair ? 1 : 3) && g->parts[i]; i++) {
 		if (!bound_secret_allows(g->parts[i], &ret->request, host)) {
 			ret->misplaced = g->parts[i];
-			return refuse_head(
-				ret, -EACCES,
-				"the placeholder of a secret that is not bound to this host");
+			return refuse_head(ret, -EACCES, not_bound);
 		}
 	}
 	if (g->s.form == SIGV4_HEADER)
@@ -274,8 +274,7 @@ static int sign_again(const struct host *host,
 	if (r <= 0)
 		return r;
 	if (ret->n_used + 3 > REWRITE_USES_MAX)
-		return refuse_head(ret, -E2BIG,
-				   "too many credentials in one request");
+		return refuse_head(ret, -E2BIG, too_many);
 	r = digest_body(ret, &g->s, body);
 	if (r < 0)
 		return r;
@@ -283,8 +282,7 @@ static int sign_again(const struct host *host,
 	    !reads_alike(ret, &g->s, g->parts[1], body, &path)) {
 		ret->fix =
 			"let the program use both variables of the key, and nothing else, to sign";
-		return refuse_head(
-			ret, -EPERM,
+		return refuse_head(ret, -EPERM,
 			"AWS: the signature is not the one that the placeholder makes, so the request cannot be signed again");
 	}
 	pieces[n++] = (struct piece){
@@ -338,8 +336,7 @@ int rewrite_head(const char *p, size_t n, const struct host *host,
 	if (!r)
 		r = find_uses(secrets, host, ret, uses);
 	for (ssize_t i = 0; i < r; i++)
-		pieces[n_pieces++] =
-			(struct piece){ .at = uses[i].at, .use = &uses[i] };
+		pieces[n_pieces++] = (struct piece){ .at = uses[i].at, .use = &uses[i] };
 	if (r >= 0)
 		r = sign_again(host, secrets, values, ret, pieces + n_pieces,
 			       &signing);

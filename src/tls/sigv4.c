@@ -58,16 +58,14 @@ static bool is_hex(struct http_span span)
 static bool split_credential(struct http_span credential, struct sigv4 *ret)
 {
 	static const char end[] = "/aws4_request";
-	const char *slash =
-		credential.p ? memchr(credential.p, '/', credential.n) : NULL;
+	const char *slash = credential.p ? memchr(credential.p, '/', credential.n) : NULL;
 	size_t slashes = 0;
 
 	if (!slash)
 		return false;
 	ret->id = (struct http_span){ credential.p,
 				      (size_t)(slash - credential.p) };
-	ret->scope =
-		(struct http_span){ slash + 1, credential.n - ret->id.n - 1 };
+	ret->scope = (struct http_span){ slash + 1, credential.n - ret->id.n - 1 };
 	for (size_t i = 0; i < ret->scope.n; i++)
 		slashes += ret->scope.p[i] == '/';
 	return ret->id.n && slashes == 3 && ret->scope.n > strlen(end) &&
@@ -79,8 +77,7 @@ static bool split_credential(struct http_span credential, struct sigv4 *ret)
 static void find_presigned(const struct http_request *request,
 			   struct sigv4 *ret)
 {
-	struct http_span id =
-		part_of(request->target, "X-Amz-Credential=", "&/%");
+	struct http_span id = part_of(request->target, "X-Amz-Credential=", "&/%");
 
 	if (!id.p || !part_of(request->target, "X-Amz-Signature=", "&").p)
 		return;
@@ -348,12 +345,10 @@ void sigv4_add_token_name(struct http_span names, struct bytes *out)
 
 static void write_hex(const uint8_t *p, char ret[SIGV4_HEX])
 {
-	static const char digits[] = "0123456789abcdef";
+	char text[SIGV4_HEX + 1];
 
-	for (size_t i = 0; i < DIGEST; i++) {
-		ret[2 * i] = digits[p[i] >> 4];
-		ret[2 * i + 1] = digits[p[i] & 15];
-	}
+	text_hex(p, DIGEST, text);
+	memcpy(ret, text, SIGV4_HEX);
 }
 
 bool sigv4_digest(const void *p, size_t n, char ret[SIGV4_HEX])
@@ -383,13 +378,13 @@ static bool sign_text(struct http_span secret, struct http_span scope,
 {
 	auto_bytes struct bytes first = { 0 };
 	uint8_t key[DIGEST];
-	size_t at = scope.n; /* The first part goes into the first key */
 	const char *slash = memchr(scope.p, '/', scope.n);
+	/* The first part goes into the first key */
+	size_t at = slash ? (size_t)(slash - scope.p) : scope.n;
 	bool ok;
 
 	bytes_adds(&first, "AWS4");
 	bytes_add(&first, secret.p, secret.n);
-	at = slash ? (size_t)(slash - scope.p) : scope.n;
 	ok = HMAC(EVP_sha256(), first.p, (int)first.len,
 		  (const uint8_t *)scope.p, at, key, NULL);
 	while (ok && at < scope.n) {

@@ -201,8 +201,7 @@ bool tls_end_flush(struct tls_end *end)
 	while (end->open && !end->failed && !end->broken) {
 		const bool head = end->head.len;
 		const char *p = (head ? end->head.p : end->out.p) + end->sent;
-		const size_t n =
-			(head ? end->head.len : end->out.len) - end->sent;
+		const size_t n = (head ? end->head.len : end->out.len) - end->sent;
 		int r;
 
 		if (!n)

@@ -24,15 +24,13 @@ void tls_refusal_client(struct tls_server *server, uint32_t id)
 	case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
 	case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
 	case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
-		tls_report_refused(
-			server, id,
+		tls_report_refused(server, id,
 			"the program does not trust the run's certificate authority: it has its own list, or pins a certificate",
 			NULL,
 			"point the program at $SSL_CERT_FILE, or leave the host unbound");
 		break;
 	case SSL_R_NO_APPLICATION_PROTOCOL:
-		tls_report_refused(
-			server, id,
+		tls_report_refused(server, id,
 			"the program offers no HTTP/1.1, and the host no HTTP/2",
 			NULL, "let the program speak HTTP/1.1 to this host");
 		break;
@@ -57,8 +55,7 @@ void tls_refusal_host(struct tls_server *server, uint32_t id,
 		snprintf(reason, sizeof(reason),
 			 "the host's certificate does not verify: %s",
 			 X509_verify_cert_error_string(verify));
-		tls_report_refused(
-			server, id, reason, NULL,
+		tls_report_refused(server, id, reason, NULL,
 			"name the authority in network.tlsTerminate.extraCaCertPaths, if the host is right");
 	}
 	http_answer_write(HTTP_ANSWER_UNREACHABLE, &text, out);

@@ -62,8 +62,7 @@ void tls_report_uses(struct tls_server *server, uint32_t id,
 {
 	for (size_t i = 0; i < w->n_used; i++) {
 		const struct bound_secret *s = w->used[i];
-		const struct bytes *value =
-			&server->values->v[s - server->secrets->v];
+		const struct bytes *value = &server->values->v[s - server->secrets->v];
 
 		scrub_add(scrub, value->p, s->placeholder, value->len);
 		report_use(server, id, host, s);

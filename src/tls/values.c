@@ -63,8 +63,7 @@ static int set_placeholder(struct tls_config *config, size_t i,
 		const char *other = config->secrets.v[k].placeholder;
 
 		if (other && !strcmp(other, secret->placeholder))
-			return fail(
-				err, -EEXIST,
+			return fail(err, -EEXIST,
 				"secrets '%s' and '%s' have one placeholder",
 				config->secrets.v[k].name, secret->name);
 	}
@@ -131,8 +130,7 @@ static int mask_row(struct masking *m, const struct bytes *text,
 	const size_t from = m->config->secrets.len;
 	struct buf *shown = &m->values->shown[m->row];
 	struct err why = { 0 };
-	const int r =
-		mask_text(mask, text->p, text->len, add_part, m, shown, &why);
+	const int r = mask_text(mask, text->p, text->len, add_part, m, shown, &why);
 
 	if (r > 0)
 		return 0;
@@ -144,13 +142,11 @@ static int mask_row(struct masking *m, const struct bytes *text,
 		return 0;
 	}
 	if (mask->none == MASK_NONE_FAIL)
-		return fail(
-			err, -ENODATA,
+		return fail(err, -ENODATA,
 			"no secret was found in it (onExtractNoMatch is \"error\")");
 	if (mask->none == MASK_NONE_SHOW)
 		buf_add(shown, text->p, text->len);
-	m->values->notes[m->row] = mem_printf(
-		mask->none == MASK_NONE_SHOW
+	m->values->notes[m->row] = mem_printf(mask->none == MASK_NONE_SHOW
 			? "'%s' is shown as it is: its mask found no secret in it"
 			: "'%s' stays hidden: its mask found no secret in it (\"onExtractNoMatch\": \"warn\" would show it)",
 		name);

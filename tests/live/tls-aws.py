@@ -342,7 +342,9 @@ post("sts", b"data", None)
     check(all(line.startswith("HTTP/2 ") for line in lines), r.out)
     check("403" not in lines[0] + lines[1], r.out)
     contains(lines[2], "403")
-    contains(r.err, "whose body is signed")
+    contains(r.err, "over HTTP/2 needs its digest")
+    contains(r.err, "or speak HTTP/1.1")
+    lacks(r.out + r.err, "8 MiB")
     heads = [{}]
     for line in log.splitlines():
         name, colon, value = line.partition("recv (stream_id=")[2].partition(") ")[2].partition(": ")

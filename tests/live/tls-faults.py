@@ -2,9 +2,11 @@
 """tests/live/tls-faults.py - secrets, and clients, stores and sources that misbehave"""
 
 import json
-import json
 import os
+import re
 import shutil
+import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -142,6 +144,8 @@ def refreshed(t, script, ttl, source, **more):
     with open(path, "w") as file:
         json.dump({"sandbox": {"secrets": {"TOKEN": {"hosts": ["good.test"], "from": "command:" + source,
                                                      **({"ttl": ttl} if ttl else {})}}}}, file)
+    if more.pop("start", False):
+        return t.start("run", "-s", path, "--", "sh", "-c", script, **more)
     return run(t, script, "-s", path, secrets=(), **more)
 
 
@@ -180,6 +184,87 @@ def an_old_value_is_not_sent_when_its_command_fails(t):
     contains(r.out, "HTTP/1.1 403 the value of a secret could not be read")
     contains(r.err, "see why its source gives none")
     equal([path for _, path, _, _ in Origin.seen], ["/without"])
+
+
+HANGS_LATER = "test -e {0}/ran || {{ touch {0}/ran; echo the-first-value; exit; }}; "
+
+
+@test
+def a_source_that_hangs_ends_while_the_run_goes_on(t):
+    """Nobody else ends it: the command lives on, and makes no further request"""
+    origins()
+    source = HANGS_LATER.format(t.away) + f"echo $$ > {t.away}/pid; exec sleep 1005"
+    r, done = os.pipe()
+    with refreshed(t, GET + "get 1; echo; read line", "1ms", source, start=True, stdin=r) as p:
+        equal(p.stdout.readline(), b"403 \n")
+        pid = open(t.away + "/pid").read().strip()
+        wait_until(lambda: not os.path.exists("/proc/" + pid), "the end of the source")
+        check(p.poll() is None)
+        os.close(done)
+        p.communicate()
+
+
+def processes(line):
+    """Those with this command line"""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline") as file:
+                found += [pid] if file.read().split("\0")[:-1] == line.split() else []
+        except OSError:
+            pass
+    return found
+
+
+@test
+def a_run_that_ends_has_ended_its_sources(t):
+    """So many that they are found if they end later, by themselves. No pipe waits for them."""
+    origins()
+    os.mkfifo(t.dir + "/hangs")
+    source = HANGS_LATER.format(t.away) + "for i in $(seq 200); do sleep 1006 & done;" \
+        f"echo x > {t.dir}/hangs; wait"
+    refreshed(t, GET + "get 1 & cat hangs", "1ms", source, stdout=subprocess.DEVNULL,
+              stderr=subprocess.DEVNULL).ok()
+    equal(processes("sleep 1006"), [])
+
+
+@test
+def a_source_is_told_that_its_run_was_killed(t):
+    """It is stopped meanwhile, so that neither its own limit nor the run can end it"""
+    os.mkfifo(t.away + "/pid")
+    with t.start("run", "--secret", "T@good.test", "--secret-from",
+                 f"T=command:echo $$ > {t.away}/pid; exec sleep 1007", "--", "true",
+                 stderr=subprocess.DEVNULL) as p:
+        with open(t.away + "/pid") as file:
+            pid = file.read().strip()
+
+        def status(of):
+            with open(f"/proc/{of}/status") as file:
+                return dict(re.findall(r"(\w+):\s*(\S+)", file.read()))
+        source = int(status(pid)["PPid"])
+        check(source != p.pid, "the command of a source is a child of it")
+        os.kill(source, signal.SIGSTOP)
+        wait_until(lambda: status(source)["State"] == "T", "the source is stopped")
+        p.kill()
+        p.wait()
+        told = int(status(source)["ShdPnd"], 16) >> (signal.SIGTERM - 1) & 1
+        os.kill(source, signal.SIGCONT)
+        wait_until(lambda: not os.path.exists("/proc/" + pid), "the end of what it started")
+        check(told, "no signal came from the end of the run")
+
+
+@test
+def of_an_encrypted_hello_the_outer_name_counts(t):
+    """The extension is empty, as OpenSSL sends it; browsers fill it with noise"""
+    origins()
+    client = r"""printf 'GET / HTTP/1.1\r\nHost: good.test\r\nConnection: close\r\nX-Api-Key: %%s\r\n\r\n' \
+$TOKEN | openssl s_client -quiet -proxy 127.0.0.1:3128 -serverinfo 65037 -connect good.test:443 -servername %s"""
+    contains(run(t, client % "good.test").out, "HTTP/1.1 200")
+    equal([h["X-Api-Key"] for _, _, h, _ in Origin.seen], [VALUE])
+    Origin.seen.clear()
+    r = run(t, client % "other.test", "--allow", "other.test")
+    contains(r.err, "the TLS hello names another host")
+    equal(Origin.seen, [])
 
 
 @test
