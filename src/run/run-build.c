@@ -28,6 +28,7 @@
 #include "run/options.h"
 #include "run/output.h"
 #include "run/resource-limits.h"
+#include "run/run-secrets.h"
 #include "run/run.h"
 
 enum { LOOP_OVER, LOOP_STARTED };	/* Values of loop_stop() */
@@ -434,6 +435,9 @@ void run_release(struct run *run)
 	free(run->hosts);
 	run->hosts = NULL;
 	run_network_free(run->network);
+	/* Here, not when the kernel ends what a process leaves behind */
+	run_secrets_end(run->decision.secrets);
+	run->decision.secrets = NULL;
 	prompt_free(run->prompt);
 	run->prompt = NULL;
 	/* Nothing has run: the next run has nothing to clean up */

@@ -204,50 +204,51 @@ def a_source_that_hangs_ends_while_the_run_goes_on(t):
         p.communicate()
 
 
-def processes(line):
-    """Those with this command line"""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline") as file:
-                found += [pid] if file.read().split("\0")[:-1] == line.split() else []
-        except OSError:
-            pass
-    return found
+def stopped_source(t):
+    """The source whose command writes its number into a pipe: that number, and its own. It is
+    stopped, so that it does not end by itself, and shows the signals that it was sent."""
+    with open(t.away + "/pid") as file:
+        pid = file.read().strip()
+    source = int(status(pid)["PPid"])
+    os.kill(source, signal.SIGSTOP)
+    wait_until(lambda: status(source)["State"] == "T", "the source is stopped")
+    return pid, source
+
+
+def status(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return dict(re.findall(r"(\w+):\s*(\S+)", file.read()))
+
+
+def is_told(source):
+    return int(status(source)["ShdPnd"], 16) >> (signal.SIGTERM - 1) & 1
 
 
 @test
-def a_run_that_ends_has_ended_its_sources(t):
-    """So many that they are found if they end later, by themselves. No pipe waits for them."""
+def a_run_waits_for_the_end_of_its_sources(t):
     origins()
-    os.mkfifo(t.dir + "/hangs")
-    source = HANGS_LATER.format(t.away) + "for i in $(seq 200); do sleep 1006 & done;" \
-        f"echo x > {t.dir}/hangs; wait"
-    refreshed(t, GET + "get 1 & cat hangs", "1ms", source, stdout=subprocess.DEVNULL,
-              stderr=subprocess.DEVNULL).ok()
-    equal(processes("sleep 1006"), [])
+    os.mkfifo(t.away + "/pid")
+    source = HANGS_LATER.format(t.away) + f"echo $$ > {t.away}/pid; exec sleep 1006"
+    with refreshed(t, GET + "get 1 & read line", "1ms", source, start=True) as p:
+        pid, source = stopped_source(t)
+        p.stdin.close()		# The command ends
+        wait_until(lambda: is_told(source), "a signal for the source")
+        check(p.poll() is None, "it came from the end of the run")
+        os.kill(source, signal.SIGCONT)
+        equal(p.wait(), 1)		# Of read
+    check(not os.path.exists("/proc/" + pid))
 
 
 @test
 def a_source_is_told_that_its_run_was_killed(t):
-    """It is stopped meanwhile, so that neither its own limit nor the run can end it"""
     os.mkfifo(t.away + "/pid")
     with t.start("run", "--secret", "T@good.test", "--secret-from",
                  f"T=command:echo $$ > {t.away}/pid; exec sleep 1007", "--", "true",
                  stderr=subprocess.DEVNULL) as p:
-        with open(t.away + "/pid") as file:
-            pid = file.read().strip()
-
-        def status(of):
-            with open(f"/proc/{of}/status") as file:
-                return dict(re.findall(r"(\w+):\s*(\S+)", file.read()))
-        source = int(status(pid)["PPid"])
-        check(source != p.pid, "the command of a source is a child of it")
-        os.kill(source, signal.SIGSTOP)
-        wait_until(lambda: status(source)["State"] == "T", "the source is stopped")
+        pid, source = stopped_source(t)
         p.kill()
         p.wait()
-        told = int(status(source)["ShdPnd"], 16) >> (signal.SIGTERM - 1) & 1
+        told = is_told(source)
         os.kill(source, signal.SIGCONT)
         wait_until(lambda: not os.path.exists("/proc/" + pid), "the end of what it started")
         check(told, "no signal came from the end of the run")
