@@ -117,16 +117,16 @@ def serve_registries():
 
 
 def publish(*packages):
-    """Put stubs of npm packages into its registry: "NAME@VERSION" """
+    """Put npm packages without any code into its registry: "NAME@VERSION" """
     for name, version in (package.rsplit("@", 1) for package in packages):
-        stub = tar_of({"package/package.json": json.dumps({
+        package = tar_of({"package/package.json": json.dumps({
             "name": name, "version": version, "main": "i.js"}), "package/i.js": ""})
         place = f"{urllib.parse.quote(name, '@')}/-/x-{version}.tgz"
-        PAGES["npm.test/" + place] = stub
+        PAGES["npm.test/" + place] = package
         page = json.dumps({"name": name, "dist-tags": {"latest": version}, "versions": {
             version: {"name": name, "version": version, "dist": {
                 "tarball": "http://npm.test/" + place, "integrity": "sha512-" +
-                base64.b64encode(hashlib.sha512(stub).digest()).decode()}}}}).encode()
+                base64.b64encode(hashlib.sha512(package).digest()).decode()}}}}).encode()
         PAGES["npm.test/" + name] = PAGES["npm.test/" + name.replace("/", "%2f")] = page
 
 

@@ -151,8 +151,8 @@ def the_kernel_keyring_can_hold_the_key(t):
               "$0 secret get A --backend file --keyring cloche-key;"
               "$0 secret get A --backend file --keyring other")
     r = t.outside(keyctl, "session", "-", "sh", "-c", script, CLOCHE)
-    if "Operation not permitted" in r.err or "not implemented" in r.err:
-        skip("no kernel keyring here")
+    if any(os.strerror(e) in r.err for e in (errno.EPERM, errno.ENOSYS)):
+        skip("the kernel was built without key rings, or forbids them here")
     equal(r.out, "v\n")
     contains(r.err, "keyctl padd user other @u")
     equal(r.code, 1)
@@ -168,8 +168,8 @@ def the_users_keyring_will_do_in_any_session(t):
               f"$0 secret get A --backend file --keyring {name}; "
               f"{keyctl} unlink $id @u >/dev/null")
     r = t.outside(keyctl, "session", "-", "sh", "-c", script, CLOCHE)
-    if r.code == 77 or "not implemented" in r.err:
-        skip("no kernel keyring here")
+    if r.code == 77 or os.strerror(errno.ENOSYS) in r.err:
+        skip("the kernel was built without key rings, or forbids them here")
     equal(r.out, "v\n", r.err)
 
 
