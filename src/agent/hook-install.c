@@ -483,13 +483,22 @@ char *hook_command(const struct hook_target *t)
 	return command ? mem_strdup(command) : NULL;
 }
 
+char *agent_moved_dir(const char *variable)
+{
+	auto_free char *name = variable ? mem_strndup(variable, strcspn(variable, "/")) : NULL;
+	const char *value = name ? getenv(name) : NULL;
+
+	return value && *value == '/' ?
+	       mem_printf("%s%s", value, variable + strlen(name)) : NULL;
+}
+
 char *agent_settings_file(const struct agent *agent, struct err *err)
 {
-	const char *moved = agent->variable ? getenv(agent->variable) : NULL;
+	auto_free char *moved = agent_moved_dir(agent->variable);
 	auto_free char *home = fs_home();
 	auto_free char *dir = NULL;
 
-	if (moved && *moved == '/')
+	if (moved)
 		return path_join(moved, agent->file);
 	if (!home) {
 		fail(err, -ENOENT, "there is no home directory; set $HOME");

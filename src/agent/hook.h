@@ -208,6 +208,11 @@ int hook_install(const struct hook_target *t, struct err *err);
 /* The command line of our first hook in @t->file, to be freed; or NULL */
 char *hook_command(const struct hook_target *t);
 
+/* The directory that @variable ("NAME" or "NAME/DIR", agents.def) moves settings to, to be
+ * freed; NULL if it is not set, or NULL itself
+ */
+char *agent_moved_dir(const char *variable);
+
 /* Where the settings of the user for @agent are, to be freed; NULL with a message */
 char *agent_settings_file(const struct agent *agent, struct err *err);
 

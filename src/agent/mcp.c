@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "agent/edit-record.h"
+#include "agent/hook.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
@@ -32,7 +33,7 @@ static const char *const scopes[MCP_SCOPES] = {
 	[MCP_USER] = "user", [MCP_LOCAL] = "local", [MCP_PROJECT] = "project",
 };
 
-/* Below the home, $variable or the project; in "servers" or the like */
+/* Below the home, $variable (agents.def) or the project; in "servers" or the like */
 static const struct place {
 	const char *agent;
 	enum mcp_scope scope;
@@ -43,7 +44,7 @@ static const struct place {
 	{ "claude", MCP_PROJECT, NULL, "", ".mcp.json", "mcpServers" },
 	{ "codex", MCP_USER, "CODEX_HOME", ".codex", "config.toml", "mcp_servers" },
 	{ "codex", MCP_PROJECT, NULL, ".codex", "config.toml", "mcp_servers" },
-	{ "gemini", MCP_USER, NULL, ".gemini", "settings.json", "mcpServers" },
+	{ "gemini", MCP_USER, "GEMINI_CLI_HOME/.gemini", ".gemini", "settings.json", "mcpServers" },
 	{ "gemini", MCP_PROJECT, NULL, ".gemini", "settings.json", "mcpServers" },
 	{ "cursor", MCP_USER, NULL, ".cursor", "mcp.json", "mcpServers" },
 	{ "cursor", MCP_PROJECT, NULL, ".cursor", "mcp.json", "mcpServers" },
@@ -68,16 +69,15 @@ const char *mcp_scope_name(enum mcp_scope scope)
 bool mcp_file_at(size_t i, const char *cwd, struct mcp_file *ret)
 {
 	const struct place *p = &places[i];
-	const char *moved;
 	auto_free char *home = NULL, *dir = NULL;
 	size_t n = 0;
 
 	if (i >= ARRAY_SIZE(places))
 		return false;
-	moved = p->variable ? getenv(p->variable) : NULL;
 	home = p->scope == MCP_PROJECT ? mem_strdup(cwd) : fs_home();
-	dir = moved && *moved == '/' ? mem_strdup(moved) :
-	      path_join(home ? home : "/", p->dir);
+	dir = agent_moved_dir(p->variable);
+	if (!dir)
+		dir = path_join(home ? home : "/", p->dir);
 	*ret = (struct mcp_file){ .agent = p->agent, .scope = p->scope,
 		.path = path_join(dir, p->file),
 		.project = p->scope == MCP_PROJECT ? mem_strdup(cwd) : NULL,

@@ -93,6 +93,30 @@ def installing_and_uninstalling_leaves_every_byte(t):
 
 
 @test
+def an_agent_whose_home_was_moved(t):
+    for agent, variable, name in (("claude", "CLAUDE_CONFIG_DIR", "settings.json"),
+                                  ("codex", "CODEX_HOME", "hooks.json"),
+                                  ("gemini", "GEMINI_CLI_HOME", ".gemini/settings.json")):
+        env = {variable: t.away + "/" + agent}
+        path = t.write(f"{t.away}/{agent}/{name}", '{  "a" :1 }')
+        t.run("hook", "install", agent, env=env).ok()
+        contains(t.read(path), "cloche")
+        check(not os.path.exists(t.home + "/" + FILES[agent]), agent)
+        t.run("hook", "uninstall", agent, env=env).ok()
+        equal(t.read(path), '{  "a" :1 }')
+        # The control: without it, or with one that names no place, the usual home counts
+        for env in ({}, {variable: "relative"}):
+            t.run("hook", "install", agent, env=env).ok()
+            contains(t.read(t.home + "/" + FILES[agent]), "cloche")
+            t.run("hook", "uninstall", agent, env=env).ok()
+        equal(t.read(path), '{  "a" :1 }')
+    path = t.write(t.away + "/gemini/.gemini/settings.json",
+                   '{"mcpServers": {"one": {"command": "true"}}}')
+    t.run("mcp", "wrap", "gemini", "one", env={"GEMINI_CLI_HOME": t.away + "/gemini"}).ok()
+    contains(t.read(path), '"run"')
+
+
+@test
 def what_others_change_meanwhile_stays(t):
     path = t.write(t.home + "/" + SETTINGS, '{\n  "a": 1\n}\n')
     t.run("hook", "install", "claude").ok()

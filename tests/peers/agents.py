@@ -107,22 +107,38 @@ class Claude(Model):
 class Codex(Model):
     def answer(self, request):
         outputs = [item["output"] for item in request.get("input", [])
-                   if item.get("type") == "function_call_output"]
+                   if item.get("type") == "function_call_output" and
+                   item["call_id"] != "wait"]
+        tools = json.dumps(request.get("tools", []))
+        if '"exec_command"' not in tools:	# For the title of the conversation
+            return self.say(self.done)
         self.server.results[:] = []
         for output in outputs:
             self.keep(output)
         command = self.next()
-        item = {"type": "message", "id": "m", "role": "assistant",
-                "content": [{"type": "output_text", "text": "done"}]}
+        if isinstance(command, tuple) and f'"{command[0].rsplit("__", 1)[-1]}"' not in tools:
+            # A server that has not started yet has no tools
+            self.server.commands.insert(0, command)
+            return self.say(self.call("exec_command", {"cmd": "true"}, "wait"))
+        item = self.done
         if command:
             name, values = command if isinstance(command, tuple) else (
                 "exec_command", command if isinstance(command, dict) else
                 {"cmd": command})
-            item = {"type": "function_call", "id": "f", "name": name,
-                    "call_id": f"c{len(outputs)}",
-                    "arguments": json.dumps(values)}
+            item = self.call(name, values, f"c{len(outputs)}")
             if name.startswith("mcp__"):
                 item["namespace"], item["name"] = name.rsplit("__", 1)
+        self.say(item)
+
+    done = {"type": "message", "id": "m", "role": "assistant",
+            "content": [{"type": "output_text", "text": "done"}]}
+
+    @staticmethod
+    def call(name, values, id):
+        return {"type": "function_call", "id": "f", "name": name, "call_id": id,
+                "arguments": json.dumps(values)}
+
+    def say(self, item):
         self.send(events(
             ("response.created", {"response": {"id": "r"}}),
             ("response.output_item.done", {"output_index": 0, "item": item}),
@@ -169,7 +185,8 @@ def start_claude(t, url):
              "--setting-sources", "user,project"],
             {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "x",
              "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-             "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1"})
+             "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1",
+             **({"IS_SANDBOX": "1"} if IS_ROOT else {})})	# It asks root for that
 
 
 def start_codex(t, url):
@@ -194,9 +211,10 @@ env_key = "MODEL_KEY"
 def start_gemini(t, url):
     path = t.home + "/.gemini/settings.json"
     settings = json.loads(t.read(path))
-    settings["security"] = {"auth": {"selectedType": "gemini-api-key"},
-                            "folderTrust": {"enabled": False}}
-    t.write(path, json.dumps(settings))
+    if "security" not in settings:
+        settings["security"] = {"auth": {"selectedType": "gemini-api-key"},
+                                "folderTrust": {"enabled": False}}
+        t.write(path, json.dumps(settings))
     return ([BIN + "/gemini", "-p", "go", "--yolo"],
             {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "x"})
 
@@ -271,6 +289,21 @@ def gemini_calls_our_bwrap(t):
             "auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}, "toolSandboxing": True}}))
     in_bwraps_place(t, "gemini", settings, ["-p", "go", "--yolo"],
                     lambda url: {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "x"})
+
+
+@for_each
+def uninstalling_after_a_session_leaves_every_byte(t, agent):
+    name, text = {
+        "claude": (".claude/settings.json", '{ "cleanupPeriodDays":9,\n\n"env" : {} }'),
+        "codex": (".codex/hooks.json", '{"hooks" : {}\n }\n\n'),
+        "gemini": (".gemini/settings.json", '{"security": {"auth": {"selectedType":\t'
+                   '"gemini-api-key"},  "folderTrust":{"enabled": false}} }\n'),
+    }[agent]
+    path = t.write(f"{t.home}/{name}", text)
+    results(t, agent, "echo $SANDBOX_RUNTIME > made")
+    equal(t.read("made"), "1\n")
+    t.run("hook", "uninstall", agent).ok()
+    equal(t.read(path), text)
 
 
 @for_each
@@ -637,6 +670,56 @@ def the_prompt_of_gemini_is_about_the_command_and_remembers_only_that(t):
         wait_for(lambda: "Allow execution of" in screen(term)[len(asked):] and
                  "Shell rm -f first" in screen(term), "a question about another")
     check(t.exists("first") and t.exists("second"), server.results)
+
+
+@test
+def codex_asks_behind_its_shim_where_a_rule_says_so(t):
+    """Without its own sandbox it asks before no other command"""
+    if not os.path.exists(f"{BIN}/codex"):
+        skip("needs the agents, which tests/peers/agents gets from npm")
+    path = BIN + ":" + os.environ["PATH"]
+    t.run("shim", "install", "codex", "--hook", env={"PATH": path}).ok()
+    server, url = serve(Codex, ["echo x > unasked", "touch first"])
+    _, env = start_codex(t, url)
+    config = t.home + "/.codex/config.toml"
+    t.write(config, t.read(config) + f'\n[projects."{t.dir}"]\ntrust_level = "trusted"\n')
+    t.write(t.home + "/.codex/rules/default.rules",
+            'prefix_rule(pattern=["touch"], decision="prompt")\n')
+    with Terminal([t.home + "/.config/cloche/shims/codex", "go"],
+                  env={**os.environ, **env, "PATH": path, "TERM": "xterm-256color"},
+                  cwd=t.dir, rows=50, columns=120) as term:
+        def wait_for(condition, what):
+            wait_until(lambda: term._read(0.1) and condition(), what, AGENT_SECONDS)
+        wait_for(lambda: "Yes, proceed" in screen(term), "a question")
+        contains(screen(term), "Environment: cloche")
+        contains(screen(term), "$ touch first")
+        lacks(screen(term), "cloche run")
+        check(t.exists("unasked") and not t.exists("first"), server.results)
+        # A key that is pressed as soon as the question is there is not taken
+        wait_for(lambda: t.exists("first") or term.send("\r"), "the file")
+
+
+@lambda function: for_each(function, ["codex", "gemini"])
+def an_agent_whose_home_was_moved(t, agent):
+    """Its hooks are there, and its commands in the sandbox"""
+    variable, start = {"codex": ("CODEX_HOME", ".codex"),
+                       "gemini": ("GEMINI_CLI_HOME", "")}[agent]
+    if not os.path.exists(f"{BIN}/{agent}"):
+        skip("needs the agents, which tests/peers/agents gets from npm")
+    moved = os.path.join(t.away, "moved")
+    os.environ[variable] = os.path.join(moved, start)
+    os.makedirs(os.environ[variable])
+    t.run("hook", "install", agent).ok()
+    server, url = serve(AGENTS[agent][0], [f"echo $SANDBOX_RUNTIME > made; echo x > {t.home}/not-made"])
+    usual, t.home = t.home, moved		# Where the settings are written
+    argv, env = AGENTS[agent][1](t, url)
+    t.home = usual
+    r = t.outside(*argv, env=env, timeout=AGENT_SECONDS)
+    equal(len(server.results), 1, r)
+    equal(t.read("made"), "1\n")
+    check(not os.path.exists(t.home + "/not-made"), server.results)
+    check(not os.path.exists(f"{t.home}/.{agent}/hooks.json") and
+          not os.path.exists(f"{t.home}/.{agent}/settings.json"))
 
 
 PRESETS = {
