@@ -63,7 +63,7 @@ static int write_new(void *arg, const struct buf *text, bool exists,
 
 	(void)text;
 	if (exists && !call_flag(init->call, "force"))
-		return fail(err, -EEXIST, "'%s' exists; --force replaces it",
+		return fail(err, -EEXIST, "'%s' exists; to replace it: cloche init --force",
 			    init->file);
 	buf_adds(ret, init->text);
 	return SETTINGS_EDIT_WRITE;
@@ -103,7 +103,7 @@ static void print_lines(const struct init *init, FILE *out, bool written)
 	size_t waiting = 0;
 
 	if (p->hosts.len)
-		terminal_line(out, "%s%s", init->file, written ? "" : " (not written)");
+		terminal_line(out, "%s %s", written ? "wrote" : "not written:", init->file);
 	for (size_t i = 0; i < p->hosts.len; i++) {
 		const struct proposed_host *host = &p->hosts.v[i];
 		const bool approved = is_approved(init, host);
@@ -113,7 +113,7 @@ static void print_lines(const struct init *init, FILE *out, bool written)
 			approved ? "" : " waits for your approval");
 	}
 	if (!p->hosts.len)
-		terminal_line(out, "nothing here needs a host: nothing was written");
+		terminal_line(out, "no host was found: nothing was written");
 	for (size_t i = 0; i < p->notes.len; i++)
 		terminal_line(out, "%s", p->notes.v[i]);
 	if (p->unsaid)

@@ -182,7 +182,7 @@ static int try_rounds(struct learning *l, struct err *err)
 			buf_add(&l->last.words, buf_str(&l->first.words),
 				l->first.words.len);
 		}
-		stderr_line("round %u: exit status %d, %zu line%s so far",
+		stderr_line("round %u: exit status %d, %zu rule%s found so far",
 			    l->needs.round, l->last.status,
 			    count_lines(&l->needs),
 			    count_lines(&l->needs) == 1 ? "" : "s");
@@ -296,13 +296,18 @@ static void print_lines(const struct learning *l)
 		puts("Refused on purpose:");
 	for (size_t i = 0; i < needs->refused.len; i++)
 		terminal_line(stdout, "  %s", needs->refused.v[i]);
+	if (needs->untried.len)
+		puts("Not tried, because a single file cannot be staged; if the command may change it:");
+	for (size_t i = 0; i < needs->untried.len; i++)
+		terminal_line(stdout, "  %s", needs->untried.v[i]);
 	if (needs->unsaid)
 		printf("and %zu more\n", needs->unsaid);
 	(void)fflush(stdout);
 	if (l->last.status) {
 		stderr_write(l->last.words.p, l->last.words.len);
-		stderr_line("cloche: with these rules the command still ends with exit status %d; the lines above are its own",
-			    l->last.status);
+		stderr_line("cloche: the command still ends with exit status %d%s",
+			    l->last.status,
+			    l->last.words.len ? "; the lines above are its own" : "");
 	}
 	if (!l->complete)
 		stderr_line("cloche: the last of %u rounds still met new refusals; --rounds %lu goes on",
@@ -312,6 +317,7 @@ static void print_lines(const struct learning *l)
 static void print_document(const struct learning *l)
 {
 	json_t *lines = json_array(), *dropped = json_array(), *refused = json_array();
+	json_t *untried = json_array();
 	const struct needs *needs = &l->needs;
 
 	for (size_t i = 0; i < needs->lines.len; i++) {
@@ -332,10 +338,12 @@ static void print_document(const struct learning *l)
 	}
 	for (size_t i = 0; i < needs->refused.len; i++)
 		json_array_append_new(refused, json_text(needs->refused.v[i]));
-	print_json(json_pack("{s:i, s:i, s:b, s:i, s:o, s:o, s:o}", "version", 1,
+	for (size_t i = 0; i < needs->untried.len; i++)
+		json_array_append_new(untried, json_text(needs->untried.v[i]));
+	print_json(json_pack("{s:i, s:i, s:b, s:i, s:o, s:o, s:o, s:o}", "version", 1,
 		"rounds", (int)needs->round, "complete", l->complete, "status",
 		l->last.status, "lines", lines, "notNeeded", dropped,
-		"refusedOnPurpose", refused), JSON_COMPACT);
+		"refusedOnPurpose", refused, "notTried", untried), JSON_COMPACT);
 }
 
 /* Where to write the lines: what --write says, or the user; NULL if nowhere */
@@ -349,9 +357,12 @@ static const char *choose_file(const struct learning *l)
 		return file;
 	printf("Write these rules to the project's .cloche.json (p), to your own policy (u), or nowhere (n)? ");
 	(void)fflush(stdout);
-	if (!fgets(line, sizeof(line), stdin))
-		return NULL;
-	return !strcmp(line, "p\n") ? "project" : !strcmp(line, "u\n") ? "user" : NULL;
+	if (fgets(line, sizeof(line), stdin) && !strcmp(line, "p\n"))
+		return "project";
+	if (!strcmp(line, "u\n"))
+		return "user";
+	puts("nothing was written");
+	return NULL;
 }
 
 /* As if the user had typed the lines that were printed */

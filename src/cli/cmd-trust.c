@@ -128,7 +128,7 @@ static int review(const struct call *call, const char *cwd,
 		return 0;
 	if (!call_flag(call, "yes") && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))) {
 		if (n)
-			terminal_line(stderr, "cloche: not approved: there is no terminal to ask on; use --yes");
+			terminal_line(stderr, "cloche: not approved: there is no terminal to ask on; to approve: cloche trust --yes");
 		return 0;
 	}
 	if (!call_flag(call, "yes") && n && !ask_user(source->id))

@@ -40,6 +40,7 @@ void needs_done(struct needs *needs)
 	}
 	free(needs->lines.v);
 	strings_done(&needs->refused);
+	strings_done(&needs->untried);
 }
 
 /* Why no line may allow @value; or NULL */
@@ -60,18 +61,17 @@ static const char *find_never(const struct needs *needs, enum need_kind kind,
 	}
 }
 
-static void keep_refused(struct needs *needs, const struct violation *v, const char *why)
+/* Add @text, which it owns from now on, to @list */
+static void keep_line(struct needs *needs, struct strings *list, char *text)
 {
-	auto_free char *line = mem_printf("%s %s (%s)", violation_kind_words(v->kind),
-					  v->target ? v->target : "?",
-					  why ? why : "cannot be allowed");
+	auto_free char *line = text;
 
-	if (strings_have(&needs->refused, line))
+	if (strings_have(list, line))
 		return;
-	if (needs->refused.len == NEEDS_REFUSED_MAX)
+	if (list->len == NEEDS_REFUSED_MAX)
 		needs->unsaid++;
 	else
-		*vec_push(&needs->refused) = take_ptr(line);
+		*vec_push(list) = take_ptr(line);
 }
 
 /* sandbox.KEY += "VALUE", as the record suggests it. The value, or NULL. */
@@ -135,29 +135,33 @@ void needs_add(struct needs *needs, const struct violation *v)
 	enum need_kind kind = NEED_KINDS;
 	auto_free char *value = parse_edit(v->suggest_edit, &kind);
 	const char *never = value ? find_never(needs, kind, value) : NULL;
-	auto_free char *by_hand = NULL;
 
 	if (value && !never && kind == NEED_WRITE &&
-	    !take_directory(needs, v->op && strstr(v->op, "mkdir"), &value))
-		never = by_hand = mem_printf("one file cannot be tried without being changed; if the command may change it: %s",
-			v->suggest_command ? v->suggest_command : "allow it");
+	    !take_directory(needs, v->op && strstr(v->op, "mkdir"), &value)) {
+		keep_line(needs, &needs->untried,
+			  mem_strdup(v->suggest_command ? v->suggest_command : value));
+		return;
+	}
 	/* What a default rule hides is a secret. The words of that rule, and of a
 	 * protected name, are in the record.
 	 */
 	if (!value || never || (kind == NEED_READ && !v->rule_file)) {
-		keep_refused(needs, v, never ? never : v->reason);
+		if (!never)
+			never = v->reason ? v->reason : "cannot be allowed";
+		keep_line(needs, &needs->refused,
+			  mem_printf("%s %s (%s)", violation_kind_words(v->kind),
+				     v->target ? v->target : "?", never));
 		return;
 	}
 	if (find_line(needs, kind, value))
 		return;
-	if (needs->lines.len == NEEDS_MAX) {
+	if (needs->lines.len == NEEDS_MAX)
 		needs->unsaid++;
-		return;
-	}
-	*vec_push(&needs->lines) = (struct need){
-		.kind = kind, .value = take_ptr(value), .round = needs->round,
-		.program = v->exe ? mem_strdup(path_base(v->exe)) : NULL,
-	};
+	else
+		*vec_push(&needs->lines) = (struct need){
+			.kind = kind, .value = take_ptr(value), .round = needs->round,
+			.program = v->exe ? mem_strdup(path_base(v->exe)) : NULL,
+		};
 }
 
 static bool is_path(const struct need *need)

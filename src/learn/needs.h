@@ -43,13 +43,14 @@ struct need {
 /**
  * struct needs - What trial runs have shown so far; set @policy
  * @refused:	"read /home/ann/.netrc (passwords by host)": no line allows these
+ * @untried:	Commands that allow what only a real run can try
  * @unsaid:	How many more of either there were
  * @round:	The current trial run, from 1 on
  */
 struct needs {
 	const struct policy *policy;
 	struct { struct need *v; size_t len, cap; } lines;
-	struct strings refused;
+	struct strings refused, untried;
 	size_t unsaid;
 	unsigned int round;
 };

@@ -181,19 +181,15 @@ static void keep_name(struct strings *names, const char *name, size_t n)
 		*vec_push(names) = take_ptr(copy);
 }
 
-/* A part of the project that has a registry of its own leaves the others theirs */
-static bool is_at_top(const struct reading *r)
-{
-	return !strchr(r->where, '/') || !strcmp(r->where, r->marker->name);
-}
-
 static void take(void *arg, enum marker_what what, const char *value, size_t n)
 {
 	const struct reading *r = arg;
 
 	switch (what) {
 	case MARKER_REGISTRY:
-		r->p->settled[r->marker->tool] |= r->own || is_at_top(r);
+		/* A part of the project that names one leaves the others theirs */
+		r->p->settled[r->marker->tool] |= r->own || !strchr(r->where, '/') ||
+						  !strcmp(r->where, r->marker->name);
 		proposal_add(r->p, r->marker->tool, value, n, r->where, r->own);
 		break;
 	case MARKER_URL:

@@ -218,7 +218,7 @@ static void ask_pip(const struct question *q)
 		at += strlen(mark) + strspn(at + strlen(mark), " \r\n\t");
 	if (take_registry(q, TOOL_PIP, r, at, at ? strcspn(at, ") \r\n\t") : 0,
 			  "index-url of pip"))
-		proposal_note(q->p, "pip: an index may keep its files on another host, which pip's configuration does not name; a refusal will");
+		proposal_note(q->p, "pip: the index may keep its files on another host; if so, the first refused download names it");
 }
 
 /* Add the host @name, of @n bytes, which @where names without a scheme */

@@ -223,7 +223,7 @@ def nothing_is_overwritten_and_print_writes_nothing(t):
     check(not t.exists(".cloche.json"))
     equal(t.run("policy", "why", "host", "npm.example.org").code, 1)
     t.write(".cloche.json", '{"network": {"deniedDomains": ["x.example"]}}')
-    contains(t.run("init", env=env).ended(2).err, "exists; --force replaces it")
+    contains(t.run("init", env=env).ended(2).err, "exists; to replace it: cloche init --force")
     contains(t.read(".cloche.json"), "x.example")
     equal(t.run("policy", "why", "host", "npm.example.org").code, 1)
     r = t.run("init", "--force", env=env).ok()
