@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent/hook-install.c - our hooks in an agent's settings, and out again
+ * agent/hook-install.c - install hooks into an agent's settings, remove them
  *
  * Theory of operation: an edit is recorded (edit-record.h) and undone from there.
  * Without a record, or where our piece was edited, our entries are taken out of their
@@ -48,7 +48,7 @@ static char *command_line(const struct hook_target *t,
 	return buf_take(&b);
 }
 
-/* Claude Code is told by a variable; others find the prefix by its place */
+/* Claude Code reads the prefix from a variable; others find it on their PATH */
 static bool sets_variable(const struct hook_target *t)
 {
 	return t->prefix && t->agent->id == AGENT_CLAUDE;
@@ -92,7 +92,7 @@ static json_t *entry_for(const struct hook_target *t,
 			"matcher", event->matcher, "hooks",
 			"name", "cloche", "type", "command", "command", line,
 			"timeout", HOOK_TIMEOUT_S * 1000);
-	default:	/* Cursor goes on without a hook that fails, unless told so */
+	default:	/* Cursor ignores a hook that fails, unless this is set */
 		return json_pack("{s:s, s:s*, s:i, s:b}", "command", line,
 			"matcher", event->matcher, "timeout", HOOK_TIMEOUT_S,
 			"failClosed", event->kind == EVENT_PRE_TOOL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent/hook-response.c - the answer in the agent's own words
+ * agent/hook-response.c - the response in the agent's format
  *
  * What each believes: Claude takes a rewritten input with or without a
  * decision, and replaces the whole input by it. Codex takes it only with

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent/hook-verdict.c - may the agent run this, and how
+ * agent/hook-verdict.c - whether the agent may run a command, and how
  *
  * Theory of operation: the agent will look at the line that we give it, not at
  * the one that the model wrote, so its own rules would miss: an allowed command

@@ -18,7 +18,7 @@ struct err;
 struct policy;
 struct text_near;
 
-/* Below cloche's own settings: what agents are told to start */
+/* Below cloche's own settings: what agents start */
 #define HOOK_SCRIPTS	"agents"
 
 enum { HOOK_WATCHDOG_MS = 15000 };	/* Less than the agents' limit below */

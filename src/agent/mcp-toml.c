@@ -22,7 +22,7 @@ enum { TOML_DEPTH_MAX = 32, TOML_KEYS_MAX = 64 };
 
 /**
  * struct toml - A text on the way through it
- * @keys:	The path of the value at hand, from the header's on
+ * @keys:	The path of the current value, from the header's on
  * @key:		Where the key of the last pair starts
  * @inlined:	How many inline tables the value is in
  */

@@ -2,7 +2,7 @@
 /* attack/attack.h - attempts that a sandbox must stop, by name
  *
  * One set of them, for cloche-verify and for the probe of tests/attack. They
- * judge nothing: an attempt reports an errno and what it learned.
+ * decide nothing: an attempt reports an errno and what it learned.
  */
 
 #ifndef ATTACK_ATTACK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attack/lack.c - be on a kernel that lacks something */
+/* attack/lack.c - refuse system calls as a kernel that lacks a mechanism does */
 
 #include "attack/lack.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attack/lack.h - be on a kernel that lacks something */
+/* attack/lack.h - refuse system calls as a kernel that lacks a mechanism does */
 
 #ifndef ATTACK_LACK_H
 #define ATTACK_LACK_H

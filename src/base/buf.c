@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/buf.c - text that grows */
+/* base/buf.c - growing text buffer */
 
 #include "base/buf.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/buf.h - text that grows */
+/* base/buf.h - growing text buffer */
 
 #ifndef BASE_BUF_H
 #define BASE_BUF_H

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-/* The text of @fmt, and @more behind it. Messages quote names that a stranger
+/* The text of @fmt, and @more behind it. Messages quote names that a command
  * chose: no byte may move the cursor.
  */
 __attribute__((format(printf, 4, 0)))

@@ -20,7 +20,7 @@ struct err {
 
 /* Record a failure. Returns @code, so that "return fail(...)" is the idiom.
  * @err may be NULL when the message will not be read. errno survives.
- * Control characters are shown as \xNN: names come from strangers.
+ * Control characters are shown as \xNN: names come from untrusted sources.
  */
 int fail(struct err *err, int code, const char *fmt, ...)
 	__attribute__((cold, format(printf, 3, 4)));

@@ -3,7 +3,7 @@
  * base/json.c - strict JSON documents that know where each value stands
  *
  * Theory of operation: jansson decides what is JSON. The locator below only ever
- * sees text that was accepted, so it need not judge: it skips strings, counts
+ * sees text that was accepted, so it checks nothing: it skips strings, counts
  * brackets and compares keys. A single pass, no allocation but for keys with
  * escapes.
  */

@@ -29,7 +29,7 @@ struct loop_source {
 };
 
 /**
- * struct loop_task - Something to do after the events at hand; the caller owns
+ * struct loop_task - Something to do after the current events; the caller owns
  * @fn:		Called once for each loop_defer()
  * @arg:	Handed to @fn
  * The rest is the loop's; zero-initialise it.

@@ -186,7 +186,7 @@ bool sys_has_openat2(void)
 	return sys_openat2(AT_FDCWD, "/", NULL) >= 0 || errno != ENOSYS;
 }
 
-/* One name, which is no link. O_PATH opens links themselves, if it is told not to
+/* One name, which is no link. O_PATH opens links themselves, if flags say not to
  * follow them.
  */
 static int open_name(int dirfd, const char *name, int flags, mode_t mode)

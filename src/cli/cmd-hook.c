@@ -55,11 +55,11 @@ enum {
 /* The project must not follow the model, which may choose where a command
  * starts. The agents tell their hooks where it is: by a variable, (Cursor) in
  * the call, or (Codex, whose "cwd" is the model's choice) by starting the hook
- * there. Else it is where the session says it is: *@ret_said is whether the model
+ * there. Else it is where the session says it is: *@ret_named is whether the model
  * had no part in it.
  */
 static char *project_of(const struct hook_call *call, const char *here,
-			bool *ret_said)
+			bool *ret_named)
 {
 	static const char *const variables[AGENT_COUNT] = {
 		[AGENT_CLAUDE] = "CLAUDE_PROJECT_DIR",
@@ -68,19 +68,19 @@ static char *project_of(const struct hook_call *call, const char *here,
 	};
 	const char *name = variables[call->agent->id];
 	const json_t *roots = json_object_get(call->root, "workspace_roots");
-	const char *said[] = {
+	const char *dirs[] = {
 		name ? getenv(name) : NULL,
 		json_string_value(json_array_get(roots, 0)),
 		call->agent->id == AGENT_CODEX ? here : NULL,
 	};
 	char real[PATH_MAX];
 
-	*ret_said = true;
-	for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
-		if (said[i] && *said[i] == '/' && realpath(said[i], real))
+	*ret_named = true;
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		if (dirs[i] && *dirs[i] == '/' && realpath(dirs[i], real))
 			return mem_strdup(real);
 	}
-	*ret_said = !strcmp(call->cwd, here);
+	*ret_named = !strcmp(call->cwd, here);
 	return mem_strdup(call->cwd);
 }
 
@@ -118,7 +118,7 @@ static char **line_words(char **argv, char *const *session)
 }
 
 static int answer_tool(const struct hook_call *call, const char *project,
-		       bool said, struct call *typed, char **words,
+		       bool named, struct call *typed, char **words,
 		       struct buf *out, struct err *err)
 {
 	const struct options *options = &typed->options;
@@ -133,7 +133,7 @@ static int answer_tool(const struct hook_call *call, const char *project,
 		.program = prefix ? NULL : self,
 		.options = (const char *const *)words,
 		.project = project,
-		.in_project = said && is_in_project(call, project),
+		.in_project = named && is_in_project(call, project),
 		.objection = objection,
 	};
 	int r = 0;
@@ -210,8 +210,8 @@ static int answer_end(const struct hook_call *call, struct buf *out, struct err 
 static int answer(const struct hook_call *call, const char *here,
 		  struct call *typed, struct buf *out, struct err *err)
 {
-	bool said;
-	auto_free char *project = project_of(call, here, &said);
+	bool named;
+	auto_free char *project = project_of(call, here, &named);
 	auto_free char *name = call_flag(typed, "session") ?
 			       hook_session_name(call->agent, call->session) : NULL;
 	/* A hook works in a child */
@@ -227,7 +227,7 @@ static int answer(const struct hook_call *call, const char *here,
 	if (call->event->kind == EVENT_END)
 		return answer_end(call, out, err);
 	if (call->event->kind == EVENT_PRE_TOOL)
-		return answer_tool(call, project, said, typed, words, out,
+		return answer_tool(call, project, named, typed, words, out,
 				   err);
 	return answer_start(call, &typed->options, out, err);
 }
@@ -444,7 +444,7 @@ int cmd_hook_agent(struct call *call, struct err *err)
 /* Below /etc: a file of our own among the administrator's */
 #define MANAGED_FILE "claude-code/managed-settings.d/50-cloche.json"
 
-/* The agent's settings file of @scope; NULL with words */
+/* The agent's settings file of @scope; NULL with a message */
 static char *file_for(const struct agent *agent, const char *scope,
 		      struct err *err)
 {

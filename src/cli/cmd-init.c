@@ -3,7 +3,7 @@
  * cli/cmd-init.c - cloche init: a first .cloche.json, from what the project's tools need
  *
  * A host that the user's own configuration names is approved as it is written. One that
- * only the project's files name is a stranger's wish: it is written too, and counts
+ * only the project's files name is not the user's choice: it is written too, and counts
  * after a review (cloche trust), or with --yes.
  */
 

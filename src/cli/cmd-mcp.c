@@ -208,7 +208,7 @@ static int wrap_one(struct call *call, const struct mcp_file *file,
 		add_registry(s->words.v[first], cwd, &options);
 	add_shown(options.v, options.len, &shown);
 	*vec_push(&options) = NULL;
-	/* "All" is not meant to undo what was said about one */
+	/* "All" does not undo a choice that was made for one server */
 	if (!first || call->count > 1)
 		r = mcp_wrap(file, s->name, self, (const char *const *)options.v, err);
 	if (r > 0)

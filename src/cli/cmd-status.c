@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/cmd-status.c - cloche status: is this shell in a sandbox? One line for prompts */
+/* cli/cmd-status.c - cloche status: whether this shell is in a sandbox, as one line for prompts */
 
 #include <linux/seccomp.h>
 #include <stdbool.h>

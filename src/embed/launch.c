@@ -77,7 +77,7 @@ static void deny_library(struct buf *words)
 		add_option(words, OPTION_DENY_WRITE, real);
 }
 
-/* All of it as a file: /proc shows arguments to everybody */
+/* All of it as a file: /proc shows arguments to every user */
 static int write_words(const struct cloche_sandbox *sandbox,
 		       const struct cloche_run_options *o, bool ask,
 		       struct err *err)

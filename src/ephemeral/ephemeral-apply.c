@@ -420,7 +420,7 @@ static bool is_dir_at(int at, const char *name)
 	       S_ISDIR(st.st_mode);
 }
 
-/* What the observer would have said */
+/* What the observer would have decided */
 static bool may_write(void *arg, const char *path)
 {
 	const struct ephemeral_apply *a = arg;

@@ -13,8 +13,8 @@ struct err;
 struct view;
 struct violation_sink;
 
-/* Get ready; @view is how the host is now, and outlives the result. @sink hears
- * of what goes to quarantine. 0, or a negative errno with a message: then nothing
+/* Get ready; @view is how the host is now, and outlives the result. @sink gets
+ * what goes to quarantine. 0, or a negative errno with a message: then nothing
  * may be applied, since planted files would not be found.
  */
 int ephemeral_apply_start(const struct view *view, const struct violation_sink *sink,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* firewall/firewall-request.c - what is asked for: arguments to addresses */
+/* firewall/firewall-request.c - the arguments of the command line as addresses */
 
 #include "firewall/firewall.h"
 

@@ -3,8 +3,8 @@
  * firewall/firewall-state.c - what is in force, read from the kernel
  *
  * The kernel's table is the truth: it is there, or not, for each network
- * namespace, and carries its own mark. The file below /run is a hint for those
- * who may not ask the kernel, and remembers what to verify.
+ * namespace, and carries its own mark. The file below /run is a hint for
+ * callers that may not ask the kernel, and remembers what to verify.
  */
 
 #include "firewall/firewall.h"

@@ -2,7 +2,7 @@
 /* firewall/firewall.h - default-deny egress for this network namespace
  *
  * For places where a sandbox cannot have a network of its own, but the
- * capability NET_ADMIN is at hand: containers. Everything that this network
+ * capability NET_ADMIN is available: containers. Everything that this network
  * namespace sends is dropped unless it is allowed here. One table of our own
  * holds all of it, so that taking the table away restores what was there before.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firewall/verify-rules.c - what the firewall promises, tried
+ * firewall/verify-rules.c - try what the active rules must refuse and allow
  *
  * Theory of operation: an allowed host must answer, and a denied one must
  * not. Where the user names none, any allowed address will do that answers

@@ -4,7 +4,7 @@
  *
  * Theory of operation: the same machine serves the proxy port, where each
  * request names its host, and captured connections, where the connection does.
- * A request is judged by itself; the connection to the origin is kept as long
+ * Each request is decided by itself; the connection to the origin is kept as long
  * as requests go to the same host, and the policy is the same. Heads are parsed
  * and written anew, bodies pass a framing check, and what is long and needs none
  * is spliced.
@@ -350,7 +350,7 @@ static bool has_placeholder(struct conn *conn)
 }
 
 /* A request for a local URL: from here on all of them are cloche-tls's. What the first
- * one carries is judged there.
+ * one carries is checked there.
  */
 static bool start_local(struct conn *conn)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate/conn-tls.c - connections that cloche-tls serves
  *
- * Theory of operation: a connection to a host that a secret is bound to is judged and
+ * Theory of operation: a connection to a host that a secret is bound to is decided and
  * dialled like any other. When its ClientHello has named that host, both sockets go to
  * cloche-tls. The connection stays here without them in the loop: it counts for the
  * limit, a new policy can end it, and a refusal that cloche-tls reports is reported

@@ -404,7 +404,7 @@ void destination_start(struct gate_destination *r)
 	const struct host_verdict v = gate_decide(r->gate, &r->host);
 
 	r->outcome = DESTINATION_PENDING;
-	/* Allowed by no rule: the user said yes for the session */
+	/* Allowed by no rule: the user allowed it for the session */
 	r->granted = v.decision == HOST_ALLOWED && !v.rule;
 	if (v.decision == HOST_ALLOWED)
 		go(r);

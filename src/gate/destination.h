@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate/destination.h - from a host to a connection: decide, ask, resolve, dial
  *
- * The one way out, with one validated host from the first step to the last.
+ * All connections to hosts begin here, with one validated host for every step.
  */
 
 #ifndef GATE_DESTINATION_H
@@ -37,7 +37,7 @@ enum destination_outcome {
 };
 
 /**
- * struct gate_destination - One way out; zero-initialise it, fill in the first part
+ * struct gate_destination - One connection to a host; zero-initialise it, fill in the first part
  * @gate, @end:	@end becomes the connected socket
  * @fn:		Called when @outcome is no longer DESTINATION_PENDING, maybe from
  *		within destination_start()
@@ -51,7 +51,7 @@ enum destination_outcome {
  * @reason:	Why it was refused, one line
  * @rule:	"FILE:LINE: KEY" of the rule that refused, or ""
  * @via_parent:	@end leads to a proxy that connects to @host
- * @granted:	The user was asked and said yes
+ * @granted:	The user was asked and allowed it
  * @port:	Of the addresses to dial
  * @parent_timer, @parent_in, @interims: For the answer of a proxy
  */

@@ -4,7 +4,7 @@
  *
  * Theory of operation: the addresses are tried one after the other, each for
  * TIMER_ATTEMPT, all of them for TIMER_DIAL. Some routers and tunnels drop all IPv6
- * packets, and each connection would wait for them in vain. So a family that did not
+ * packets, and each connection would wait for a timeout. So a family that did not
  * answer where the other one did is tried second for SILENT_MS.
  */
 

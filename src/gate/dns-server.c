@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/dns-server.c - the sandbox's DNS: policy in, pool addresses out
+/* gate/dns-server.c - the sandbox's DNS: allowed names get an address of the pool
  *
  * An allowed name gets an address of its own, whatever it resolves to: it is
  * resolved when a program connects. So does a name that the user would be asked
@@ -361,7 +361,7 @@ static bool serve_next(struct conn *conn)
 
 static void step_dns(struct conn *conn)
 {
-	/* A refusal is looked at before the client hears of it */
+	/* A refusal is reported before the client gets it */
 	if (conn->seen.id)
 		return;
 	conn_read(conn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/dns-server.h - the sandbox's DNS: policy in, pool addresses out */
+/* gate/dns-server.h - the sandbox's DNS: allowed names get an address of the pool */
 
 #ifndef GATE_DNS_SERVER_H
 #define GATE_DNS_SERVER_H

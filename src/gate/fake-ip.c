@@ -18,7 +18,7 @@ static const uint8_t v6_base[16] = { 0xfd, 'c', 'l', 'o', 'c', 'h', 'e' };
 /**
  * struct fake_ip - Names by number, and their numbers in the order of names
  * @names:	Owned
- * @sorted:	A list kept in order has no worst case that a stranger could
+ * @sorted:	A list kept in order has no worst case that a command could
  *		bring about by choosing names, unlike a table of hashes
  */
 struct fake_ip {

@@ -17,7 +17,7 @@
 
 struct fake_ip;
 
-enum { FAKE_IP_NAMES_MAX = 8192 };		/* "*.a.b" lets a stranger make names */
+enum { FAKE_IP_NAMES_MAX = 8192 };		/* "*.a.b" allows any number of names */
 
 struct fake_ip *fake_ip_new(void);
 

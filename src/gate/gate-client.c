@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate/gate-client.c - the supervisor's side of a sandbox's network
  *
- * The gate parses what strangers send, so it might be taken over: its messages
+ * The gate parses untrusted data, so it might be taken over: its messages
  * are data, and nothing here waits for it without a limit.
  */
 

@@ -202,7 +202,7 @@ static void turn_away(struct gate *gate, int listener)
 	accept_take_spares(gate);
 }
 
-/* Announced before it connected: what was said since is heard first */
+/* Announced before it connected: messages that came since are handled first */
 static bool is_expected(struct gate *gate, int fd)
 {
 	struct sockaddr_storage sa;

@@ -102,7 +102,7 @@ static void add_recent(struct lookup *r, const struct question *q,
 	k->answer = *answer;
 }
 
-/* The resolver parses what strangers' name servers send: its answer is checked */
+/* The resolver parses what untrusted name servers send: its answer is checked */
 static bool is_sane(const struct resolve_answer *a)
 {
 	if (a->error > 0 || a->count > RESOLVE_ADDRESSES_MAX ||

@@ -32,7 +32,7 @@ enum {
  * struct splice_end - One socket
  * @source:	Its descriptor (-1 if none) and handler
  * @readable, @writable: As far as we know
- * @hung_up:	The kernel said that the peer will send no more
+ * @hung_up:	The kernel reported that the peer will send no more
  * @eof:	We have read the last byte
  * @shut:	We have sent our last byte
  * @reset:	The kernel reported an error; what had arrived can be read

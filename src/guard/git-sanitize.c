@@ -82,7 +82,7 @@ static void disarm_hooks(const struct quarantine_config *c, const char *git)
 		left--;
 		quarantine_and_report(c, hook, "a git hook made in this run");
 	}
-	if (!left)	/* Too many to be told apart: all of it goes */
+	if (!left)	/* Too many to examine: all of them are removed */
 		quarantine_and_report(c, path, "more hooks than are looked at");
 }
 

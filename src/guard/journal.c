@@ -83,7 +83,7 @@ const char *journal_root(const struct journal *j, const char *path)
 }
 
 /* The lock is the process's: not that of the gate and the keeper, which may live
- * for a moment longer than the one who forked them, and hold all it had open
+ * for a moment longer than the process that forked them, and hold all it had open
  */
 static int lock(int fd, int how)
 {

@@ -92,7 +92,7 @@ struct kept {
  * struct keeping - What keep() works on
  * @list:	All that is to be kept, and what masks leave visible
  * @own:	File systems of masks
- * @note:	What is said next; how many could not be covered
+ * @note:	The next message; how many could not be covered
  * @proc:	Our own directory in /proc
  */
 struct keeping {
@@ -457,7 +457,7 @@ static int cover(struct keeping *keeping, struct kept *k, int at)
 	return -errno;
 }
 
-/* Never what a link leads to: what comes in its place would not be heard of */
+/* Never what a link leads to: what comes in its place would not be notified */
 static int watch_dir(const struct keeping *k, const char *dir)
 {
 	auto_close int at = open_path(dir);
@@ -468,7 +468,7 @@ static int watch_dir(const struct keeping *k, const char *dir)
 	       inotify_add_watch(k->inotify, name, WATCHED);
 }
 
-/* The nearest directory above @path that is there: false if we will not hear of
+/* The nearest directory above @path that exists: false if we will not be notified of
  * it. inotify takes the right to list a directory; without it there are no events.
  * *@last is what was watched last in this look, or NULL: most are in one directory.
  */
@@ -504,12 +504,12 @@ static void tell(struct keeping *k, const char *covered)
 			  NULL, 0);
 }
 
-/* True if it is there, or we will hear of it */
+/* True if it exists, or its creation will be notified */
 static bool check(struct keeping *keeping, struct kept *k, char **last)
 {
 	const bool hidden = k->mount->kind != MOUNT_BIND_RO;
 	const char *path = k->mount->path;
-	bool heard = !hidden || watch_parent(keeping, path, last);
+	bool watched = !hidden || watch_parent(keeping, path, last);
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		auto_close int at = open_path(path);
@@ -517,11 +517,11 @@ static bool check(struct keeping *keeping, struct kept *k, char **last)
 
 		/* It may come back before its directory is watched */
 		if (at < 0 && !hidden) {
-			heard = watch_parent(keeping, path, last);
+			watched = watch_parent(keeping, path, last);
 			at = open_path(path);
 		}
 		if (at < 0 || is_closed(&keeping->own, k->mount->kind, at))
-			return heard || at >= 0;
+			return watched || at >= 0;
 		/* A directory may be on its way to another name, or the file to
 		 * this one
 		 */
@@ -539,12 +539,12 @@ static bool check(struct keeping *keeping, struct kept *k, char **last)
 static int check_all(struct keeping *k)
 {
 	auto_free char *last = NULL;
-	bool heard = true;
+	bool watched = true;
 
 	k->note.open = 0;
 	for (size_t i = 0; i < k->len; i++)
-		heard = check(k, &k->v[i], &last) && heard;
-	return heard ? -1 : UNWATCHED_MS;
+		watched = check(k, &k->v[i], &last) && watched;
+	return watched ? -1 : UNWATCHED_MS;
 }
 
 /* True if one of the names that appeared may be ours; or something else, which
@@ -560,16 +560,16 @@ static bool concerns(const struct keeping *k, const struct inotify_event *e)
 }
 
 /* What has happened in the directories: true if it concerns us */
-static bool hear(struct keeping *k)
+static bool take_events(struct keeping *k)
 {
-	char room[8192] __attribute__((aligned(__alignof__(
+	char buffer[8192] __attribute__((aligned(__alignof__(
 		struct inotify_event))));
-	const ssize_t n = read(k->inotify, room, sizeof(room));
+	const ssize_t n = read(k->inotify, buffer, sizeof(buffer));
 	bool found = n < 0 && errno != EAGAIN;
 
 	for (ssize_t at = 0; at < n;) {
 		const struct inotify_event *e =
-			(const struct inotify_event *)(const void *)(room + at);
+			(const struct inotify_event *)(const void *)(buffer + at);
 
 		found = found || concerns(k, e);
 		at += (ssize_t)(sizeof(*e) + e->len);
@@ -650,11 +650,11 @@ static void keep(const struct keeper_list *list, int socket, int proc)
 	for (size_t i = 0; i < k.len; i++)
 		prepare(&k, &k.v[i]);
 	while (poll(fds, ARRAY_SIZE(fds), wait) >= 0 || errno == EINTR) {
-		const bool heard = fds[2].revents && hear(&k);
+		const bool changed = fds[2].revents && take_events(&k);
 
 		if (fds[0].revents)
 			_exit(0);
-		if (fds[1].revents || heard || wait >= 0)
+		if (fds[1].revents || changed || wait >= 0)
 			wait = check_all(&k);
 	}
 }

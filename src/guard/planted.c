@@ -565,17 +565,17 @@ static void take_event(struct planted *b, const struct inotify_event *event)
 
 bool planted_dispatch(struct planted *b)
 {
-	char room[8192] __attribute__((aligned(__alignof__(
+	char buffer[8192] __attribute__((aligned(__alignof__(
 		struct inotify_event))));
 	ssize_t n = 1;
 
 	/* Who makes names without end is not waited for */
 	for (int i = 0; n > 0 && i < PLANTED_READS_MAX; i++) {
-		n = read(b->inotify, room, sizeof(room));
+		n = read(b->inotify, buffer, sizeof(buffer));
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *event =
 				(const struct inotify_event *)(const void *)
-				(room + at);
+				(buffer + at);
 
 			take_event(b, event);
 			at += (ssize_t)(sizeof(*event) + event->len);

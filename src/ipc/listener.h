@@ -35,7 +35,7 @@ enum listener_role {
 	LISTENER_DNS_UDP,	/* The same, a datagram socket */
 	LISTENER_CAPTURE,	/* Nothing at loopback */
 	LISTENER_HOST_PORT,	/* The same port at the host's loopback */
-	LISTENER_PUBLISH,	/* Born on the host: a port inside */
+	LISTENER_PUBLISH,	/* On the host: connections go to a port inside */
 	LISTENER_SEED,		/* A listener that only makes other sockets */
 	LISTENER_SEED_SOCKET,	/* Not listening: the first of those sockets */
 	LISTENER_UNREACHED,	/* A raw socket: datagrams that no socket takes */

@@ -23,7 +23,7 @@
  */
 union control {
 	struct cmsghdr header;
-	char room[CMSG_SPACE(SOCKET_FDS_MAX * sizeof(int))];
+	char buffer[CMSG_SPACE(SOCKET_FDS_MAX * sizeof(int))];
 };
 
 int socket_pair(int ret[2])
@@ -76,8 +76,8 @@ int socket_fail(int r, const char *what, struct err *err)
 	return fail(err, r, "%s: %s", what, strerror(-r));
 }
 
-/* All descriptors of the message; those past @room are closed and counted */
-static size_t collect(struct msghdr *msg, int *fds, size_t room)
+/* All descriptors of the message; those past @max are closed and counted */
+static size_t collect(struct msghdr *msg, int *fds, size_t max)
 {
 	size_t count = 0;
 
@@ -92,7 +92,7 @@ static size_t collect(struct msghdr *msg, int *fds, size_t room)
 
 			memcpy(&got, CMSG_DATA(c) + i * sizeof(int),
 			       sizeof(got));
-			if (count < room)
+			if (count < max)
 				fds[count] = got;
 			else
 				(void)close(got);
@@ -109,7 +109,7 @@ ssize_t socket_recv(int fd, void *data, size_t n, int *fds, size_t *nfds)
 		.msg_iov = &iov, .msg_iovlen = 1,
 		.msg_control = &control, .msg_controllen = sizeof(control),
 	};
-	const size_t room = nfds ? *nfds : 0;
+	const size_t max = nfds ? *nfds : 0;
 	size_t count;
 	ssize_t got;
 
@@ -119,9 +119,9 @@ ssize_t socket_recv(int fd, void *data, size_t n, int *fds, size_t *nfds)
 	if (got < 0)
 		return -errno;
 
-	count = collect(&msg, fds, room);
-	if (count > room || (msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC))) {
-		for (size_t i = 0; i < count && i < room; i++)
+	count = collect(&msg, fds, max);
+	if (count > max || (msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC))) {
+		for (size_t i = 0; i < count && i < max; i++)
 			(void)close(fds[i]);
 		return -EMSGSIZE;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* learn/marker.h - files that show which tools a project uses, and what they name
  *
- * Pure: a table, and parsers of text. The text comes from strangers, so a parser
+ * Pure: a table, and parsers of text. The text is untrusted, so a parser
  * takes any bytes, allocates no more than they are long and runs nothing.
  */
 

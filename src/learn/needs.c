@@ -4,7 +4,7 @@
  *
  * The record of a refusal says which rule would allow it. Most of these rules are for
  * a person to weigh: a key, a hook, a start-up file, the socket of a daemon that runs
- * as root. Such a rule is never proposed, whoever asks for it; it is listed with the
+ * as root. Such a rule is never proposed; it is listed with the
  * reason.
  */
 

@@ -2,7 +2,7 @@
 /*
  * learn/project-tree.c - read the marker files of a project
  *
- * The tree is a stranger's: symbolic links to directories are not followed, those to
+ * The tree is untrusted: symbolic links to directories are not followed, those to
  * files only inside of the project, nothing but regular files is read, and everything
  * has a limit. A limit that was hit is a note.
  */

@@ -4,7 +4,7 @@
  *
  * No registry's name is written here: a company's mirror is found where the tool would
  * find it, and where the tool is not installed there is nothing to say. A tool is
- * asked in the root directory, so that it reads nothing of a stranger's project, and
+ * asked in the root directory, so that it reads nothing of an untrusted project, and
  * never started from inside of the project, whatever PATH says.
  */
 

@@ -90,12 +90,12 @@ static void take_events(struct buf *text, struct needs *needs)
 static void take(int which, const char *text, size_t n, struct buf *events,
 		 struct needs *needs, struct trial *ret)
 {
-	size_t room;
+	size_t left;
 
 	switch (which) {
 	case OUT:
-		room = TRIAL_OUTPUT_MAX - ret->out.len;
-		buf_add(&ret->out, text, n < room ? n : room);
+		left = TRIAL_OUTPUT_MAX - ret->out.len;
+		buf_add(&ret->out, text, n < left ? n : left);
 		ret->out_len += n;
 		break;
 	case WORDS:

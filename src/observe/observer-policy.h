@@ -25,7 +25,7 @@ struct violation;
 struct observer_rules *observer_rules_new(const struct view *view, const struct plan *plan,
 			    const char *store, const struct timespec *since);
 /* A repository that is made in this run must work, also when @view was made in
- * the middle of it: what the walk found there is judged by its name, unless it is
+ * the middle of it: what the walk found there is decided by its name, unless it is
  * the user's by @planted, which may be NULL
  */
 void observer_rules_spare(struct view *view, const struct timespec *since,

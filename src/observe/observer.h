@@ -19,7 +19,7 @@ struct observer;
 
 enum { OBSERVER_WAITING_MAX = 64 };	/* Calls that wait for a person's answer */
 
-/* What a person said about a path that no rule mentions */
+/* The user's answer about a path that no rule mentions */
 enum observer_consent {
 	CONSENT_REFUSED,
 	CONSENT_INTERRUPTED,	/* No answer: the calls fail with EINTR */

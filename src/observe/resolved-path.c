@@ -149,7 +149,7 @@ static int classify(const char *rest)
 	return -ENOTNAM;
 }
 
-/* tracee_link() said @error of a magic link that reads @target. A removed
+/* tracee_link() returned @error for a magic link that reads @target. A removed
  * directory (-EIDRM) has nothing in it, but ".." is still the one that it was in:
  * @path becomes that, with what follows.
  */
@@ -422,7 +422,7 @@ static int walk(const struct mask_fds *mask_fds, int root, char *path,
 	return 0;
 }
 
-/* We may not look there: what a link said of the way is still in the text */
+/* We may not look there: the text still has the target of a link */
 static void name_closed(const char *path, struct resolved_path *p)
 {
 	auto_free char *whole = path_resolve("/", path);

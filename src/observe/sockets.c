@@ -41,7 +41,7 @@ struct address {
 	union {
 		struct sockaddr sa;
 		struct sockaddr_un un;
-		struct sockaddr_storage room;
+		struct sockaddr_storage storage;
 	};
 	socklen_t len;
 };
@@ -130,10 +130,10 @@ static int read_address(const struct tracee *t, const unsigned long long *args,
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	if (len < (int)sizeof(sa_family_t) || len > (int)sizeof(ret->room))
+	if (len < (int)sizeof(sa_family_t) || len > (int)sizeof(ret->storage))
 		return 0;
 	ret->len = (socklen_t)len;
-	r = tracee_read(t, args[1], &ret->room, ret->len);
+	r = tracee_read(t, args[1], &ret->storage, ret->len);
 	return r < 0 ? r : 1;
 }
 
@@ -340,7 +340,7 @@ static void connect_unix(struct request *r)
 static int open_bound(struct tracee *t, int copy, struct resolved_path *place)
 {
 	auto_close int fd = ioctl(copy, SIOCUNIXFILE);
-	struct address a = { .len = sizeof(a.room) };
+	struct address a = { .len = sizeof(a.storage) };
 	char text[PATH_MAX];
 	const char *path;
 	struct stat st;
@@ -489,7 +489,7 @@ static void refuse_abstract(struct request *r)
 {
 	const struct address *a = &r->address;
 	const size_t n = a->len - offsetof(struct sockaddr_un, sun_path);
-	char name[sizeof(a->room) + 1] = "@";
+	char name[sizeof(a->storage) + 1] = "@";
 
 	memcpy(name + 1, a->un.sun_path + 1, n - 1);
 	name[n] = '\0';

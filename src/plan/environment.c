@@ -300,13 +300,13 @@ static void put_caches(struct env *env, const struct view *view,
 	for (size_t i = 0; i < ARRAY_SIZE(caches); i++) {
 		const struct cache *c = &caches[i];
 		/* npm takes its own in any letters */
-		const char *said = find_with(env->v, env->len, c->variable,
-					     strncasecmp);
+		const char *value = find_with(env->v, env->len, c->variable,
+					      strncasecmp);
 		auto_free char *usual = path_resolve(policy->home,
-						     said ? said : c->usual);
+						     value ? value : c->usual);
 		auto_free char *ours = path_join(tmpdir, c->name);
 
-		if ((said && *said != '/') ||
+		if ((value && *value != '/') ||
 		    (c->keep && access(usual, F_OK) == 0) ||
 		    view_verdict(view, VIEW_WRITE, usual).allowed)
 			continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/explain.c - a plan for people, and for programs
+ * plan/explain.c - print a plan, as text or as JSON
  *
  * Both forms are made in one pass, so that neither leaves out what the other has. What is
  * decided by a table of the program itself is in the lines for people only.

@@ -47,7 +47,7 @@ struct reply {
 	};
 };
 
-static_assert(sizeof(struct reply) == FUSE_MASK_REPLY_MAX, "the reply's room");
+static_assert(sizeof(struct reply) == FUSE_MASK_REPLY_MAX, "the reply's max");
 
 static struct fuse_mask_node *push_node(struct fuse_mask_tree *tree, int parent,
 				   char *name, char *path, bool is_dir)
@@ -269,7 +269,7 @@ static ssize_t answer_names(const struct fuse_mask_tree *tree, int dir,
 			    const struct fuse_read_in *in, bool plus,
 			    struct reply *out)
 {
-	const size_t room = in->size < sizeof(out->bytes) ? in->size
+	const size_t max = in->size < sizeof(out->bytes) ? in->size
 							  : sizeof(out->bytes);
 	size_t at = 0;
 
@@ -288,7 +288,7 @@ static ssize_t answer_names(const struct fuse_mask_tree *tree, int dir,
 
 		if (node->parent != dir)
 			continue;
-		if (at + size > room)
+		if (at + size > max)
 			break;
 		memset(out->bytes + at, 0, size);
 		if (plus) {

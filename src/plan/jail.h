@@ -46,7 +46,7 @@ struct jail {
 };
 
 /* From the policy and @resolv, the text of resolv.conf. A range that an open
- * one holds is not blocked. 0, or a negative errno with words.
+ * one holds is not blocked. 0, or a negative errno with a message.
  */
 int jail_plan(const struct policy *policy, const char *resolv,
 	      struct jail *ret, struct err *err);

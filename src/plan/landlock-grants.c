@@ -45,7 +45,7 @@ struct point {
 };
 
 /**
- * struct carver - The work at hand
+ * struct carver - State of one list of grants
  * @v, @len:	All points, parents first
  */
 struct carver {

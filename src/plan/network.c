@@ -18,7 +18,7 @@
 #define HTTP_URL	NETWORK_HTTP_URL
 #define SOCKS_URL	"socks5h://localhost:1080"
 
-/* What programs are told of the proxies; they work without, as connections are captured.
+/* The variables that name the proxies; programs work without, as connections are captured.
  * @srt: in profile srt, if that is another value, as srt has it.
  */
 static const struct {

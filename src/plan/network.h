@@ -45,7 +45,7 @@ struct network_proxies {
 	uint16_t http, socks;
 };
 
-/* 0, or -E2BIG with words */
+/* 0, or -E2BIG with a message */
 int network_plan(const struct policy *policy, struct network *ret,
 		 struct err *err);
 

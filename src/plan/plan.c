@@ -362,13 +362,13 @@ static const char *tmpdir_for(const struct plan_request *request,
 	if (policy_flag(policy, FLAG_FS_DISABLED, false))
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(srt_tmpdirs); i++) {
-		const char *said = env_lookup(request->environ,
+		const char *tmp = env_lookup(request->environ,
 					      srt_tmpdirs[i]);
 
-		if (!said)	/* run/tmpdir.c may have found another */
-			said = getenv(srt_tmpdirs[i]);
-		if (said && *said)
-			return said;
+		if (!tmp)	/* run/tmpdir.c may have found another */
+			tmp = getenv(srt_tmpdirs[i]);
+		if (tmp && *tmp)
+			return tmp;
 	}
 	return "/tmp/claude";
 }

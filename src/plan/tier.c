@@ -39,7 +39,7 @@ static const struct row {
 	const char *alone, *unwatched[2];
 } rows[GUARANTEE_COUNT] = {
 	[GUARANTEE_WRITES] = {
-		"writes", "files change only where you said",
+		"writes", "files change only where you allowed it",
 		{ HOLDS, HOLDS }, {
 			"read-only mounts, and Landlock behind them",
 			"Landlock; the observer sets modes, owners and times itself",
@@ -139,7 +139,7 @@ static const struct row {
 		"end", "nothing outlives the command",
 		{ HOLDS, HOLDS }, {
 			"the kernel ends the pid namespace",
-			"all descendants are ended, and cannot end the one who does it",
+			"all descendants are ended, and cannot end the process that does it",
 		}, 6,
 	},
 };

@@ -30,7 +30,7 @@ enum {
 /**
  * struct guarantee_state - What a promise is worth in a tier on a kernel
  * @name:	One word
- * @promise:	What the user is told
+ * @promise:	As the user reads it
  * @by:		How it is held, or what is missing
  */
 struct guarantee_state {

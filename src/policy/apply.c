@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/apply.c - facts become a policy
+ * policy/apply.c - apply the facts of settings files to a policy
  *
  * Theory of operation: facts come strongest first and the policy keeps the
  * first value of each scalar, so precedence needs no code of its own. Denials

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/apply.h - facts become a policy; inside of policy/ */
+/* policy/apply.h - apply the facts of settings files to a policy; for src/policy only */
 
 #ifndef POLICY_APPLY_H
 #define POLICY_APPLY_H

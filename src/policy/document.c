@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/document.c - settings files taken apart into facts and entries */
+/* policy/document.c - parse settings files into facts and entries */
 
 #include "policy/document.h"
 

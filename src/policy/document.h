@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/document.h - settings files taken apart into facts and entries
+/* policy/document.h - parse settings files into facts and entries
  *
  * Inside of policy/: settings.c reads documents, managed.c looks at the facts,
  * apply.c puts them into a policy.

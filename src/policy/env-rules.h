@@ -14,7 +14,7 @@ struct policy;
  * @pass:	It goes in
  * @secret:	It stays outside because it looks like a secret
  * @replaced:	It stays outside, and the command has a value of its own: a placeholder
- * @reason:	Words; never NULL
+ * @reason:	For the user; never NULL
  */
 struct env_verdict {
 	bool pass, secret, replaced;

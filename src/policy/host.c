@@ -329,7 +329,7 @@ static bool ends_in(const char *name, size_t n, const char *suffix)
 	       (n == len || name[n - len - 1] == '.');
 }
 
-/* True for "co.uk" and its like: names that strangers register in, under the
+/* True for "co.uk" and its like: names that anyone can register in, under the
  * two-letter domain of any country
  */
 static bool is_registry(const char *name)
@@ -477,7 +477,7 @@ static struct host_pattern *new_portless(const char *text, size_t n, bool deny,
 	}
 	/* As in srt, of which a file may deny the longer ones */
 	if (below && (!strchr(h.name, '.') || (!deny && is_registry(h.name)))) {
-		(void)fail(err, -EINVAL, "'%s' is too broad: strangers register names below '%s'; name the hosts that are meant",
+		(void)fail(err, -EINVAL, "'%s' is too broad: anyone can register names below '%s'; name the hosts that are meant",
 			   text, h.name);
 		return NULL;
 	}

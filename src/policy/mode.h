@@ -36,7 +36,7 @@ bool mode_is_off_for_hooks(const struct policy *policy,
 			   const struct origin **ret);
 
 /* The managed or flag setting that decides the mode, so that local settings
- * are not edited in vain; or NULL
+ * are not edited without effect; or NULL
  */
 const struct origin *mode_lock(const struct policy *policy);
 

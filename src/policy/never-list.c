@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/never-list.c - what only a person who writes a rule by hand allows */
+/* policy/never-list.c - paths, sockets and hosts that only a rule written by hand allows */
 
 #include "policy/never-list.h"
 
@@ -25,7 +25,7 @@ static const struct {
 #undef WRAPPED
 };
 
-/* Sockets of the user's own daemons that act for whoever connects */
+/* Sockets of the user's own daemons that act for every client */
 static const char *const acting[] = {
 	"docker.sock", "podman.sock", "containerd.sock", "bus", "S.gpg-agent",
 	"S.gpg-agent.extra", "S.gpg-agent.ssh", "keyring", "ssh", "private",

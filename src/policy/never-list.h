@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/never-list.h - what only a person who writes a rule by hand allows
+/* policy/never-list.h - paths, sockets and hosts that only a rule written by hand allows
  *
  * `cloche learn` proposes no rule about these, and --ask does not ask about them.
  * Each function returns the reason, or NULL.
@@ -25,7 +25,7 @@ bool never_list_is_other_home(const struct policy *policy, const char *path);
  */
 bool never_list_is_ours(const struct policy *policy, const char *path);
 
-/* The Unix socket @path: of root's, or of a daemon that acts for whoever connects */
+/* The Unix socket @path: of root's, or of a daemon that acts for every client */
 const char *never_list_socket(const char *path);
 
 /* @text, a host with or without a port: it hands out credentials of the machine */

@@ -9,7 +9,7 @@
  * may lead above the start, but not out of a wildcard.
  *
  * A rule that can never match, or that takes back another one ("!x"), is
- * an error: as a denial it would protect nothing, and say nothing.
+ * an error: as a denial it would protect nothing without a message.
  */
 
 #include "policy/rule-path.h"
@@ -28,7 +28,7 @@
 #include "policy/pathrule.h"
 
 /**
- * struct specifier - A specifier, taken apart
+ * struct specifier - A parsed specifier
  * @dir:	Where the pattern starts
  * @pattern:	Clean: no empty component, no "." or "..", no slash around it
  * @fixed:	It cannot be somewhere below @dir

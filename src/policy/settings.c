@@ -3,7 +3,7 @@
  * policy/settings.c - from settings files to one explained policy
  *
  * Theory of operation: every place is looked at, strongest first. Its text is
- * taken apart into facts (document.c), the facts tell which locks hold
+ * parsed into facts (document.c), the facts decide which locks apply
  * (managed.c), and then they go into the policy (apply.c), whose own rule is that
  * the first value stays. Nothing is applied before all files have been read:
  * what a weak file may say depends on the strong ones, and the other way round

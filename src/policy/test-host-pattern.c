@@ -193,7 +193,7 @@ TEST(messages_about_patterns_say_what_to_write)
 	check_words("10.0.0.0/33", "a range as its first address");
 	check_words("a.*.test", "'*.example.com'");
 	check_words("::1", "brackets");
-	check_words("*.co.uk", "strangers");
+	check_words("*.co.uk", "anyone can register");
 	check_words("a.test:70000", "1 to 65535");
 	check_words("0.0.0.0/0", "/8 or longer");
 	check_words("b\303\274cher.example", "xn--");

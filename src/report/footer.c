@@ -310,17 +310,17 @@ static void add_tags(const struct lines *lines, uint64_t gone,
 	buf_adds(out, FOOTER_CLOSE "\n");
 }
 
-/* How many of @lines fit into @room lines */
-static size_t count_fitting(const struct lines *lines, size_t room)
+/* How many of @lines fit into @max lines */
+static size_t count_fitting(const struct lines *lines, size_t max)
 {
 	size_t n = 0;
 
 	for (; n < lines->len; n++) {
 		const size_t need = 1 + has_command(&lines->v[n], false);
 
-		if (need > room)
+		if (need > max)
 			break;
-		room -= need;
+		max -= need;
 	}
 	return n;
 }
@@ -344,11 +344,11 @@ static void add_text(const struct lines *lines, uint64_t gone,
 {
 	const bool offer = how->may_ask && has_question(lines);
 	/* Beside the head, perhaps the note, the offer, "and more" */
-	const size_t room = FOOTER_LINES_MAX - 1 - (how->missing ? 1 : 0) -
+	const size_t max = FOOTER_LINES_MAX - 1 - (how->missing ? 1 : 0) -
 			    (offer ? 1 : 0);
-	const size_t all = count_fitting(lines, room);
+	const size_t all = count_fitting(lines, max);
 	const size_t shown = all == lines->len && !gone ? all
-				: count_fitting(lines, room - 1);
+				: count_fitting(lines, max - 1);
 	const uint64_t more = lines->len - shown + gone;
 	const uint64_t total = lines->len + gone;
 

@@ -4,7 +4,7 @@
  *
  * Theory of operation: the fields that are plain strings are one table, which
  * copying, releasing, writing and reading walk. Writing is done by hand: the
- * order of the keys is part of the format, and names that strangers chose are
+ * order of the keys is part of the format, and names from untrusted sources are
  * made harmless (no control, bidi or angle characters, no invalid UTF-8).
  */
 

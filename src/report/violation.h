@@ -79,7 +79,7 @@ void violation_done(struct violation *v);
  * characters that could deceive a reader (controls, bidi, "<>") are \uXXXX
  */
 void violation_to_json(const struct violation *v, struct buf *out);
-/* The reverse: 0, or -EINVAL with words and *@ret untouched */
+/* The reverse: 0, or -EINVAL with a message and *@ret untouched */
 int violation_from_json(const char *line, size_t n, struct violation *ret,
 			struct err *err);
 

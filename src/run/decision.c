@@ -504,7 +504,7 @@ static bool can_put_in(const struct policy *policy, enum tier tier)
 	return net_is_filtered(policy->net) && tier == TIER_FULL;
 }
 
-/* What waits for the user's approval, and what is asked for in vain */
+/* What waits for the user's approval, and requests that have no effect */
 static void note_policy(struct decision *s, const struct plan_request *request)
 {
 	const struct list_rules *asked = &s->policy->lists[LIST_ENV_SET];

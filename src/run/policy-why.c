@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run/policy-why.c - may a command read, write or reach this, and by which rule
+ * run/policy-why.c - whether a command may read, write or reach something, and by which rule
  *
  * Theory of operation: the view answers for what exists and for what rules
  * name. Protected names that do not exist yet are refused when a command makes

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/policy-why.h - may a command read, write or reach this, and by which rule */
+/* run/policy-why.h - whether a command may read, write or reach something, and by which rule */
 
 #ifndef RUN_POLICY_WHY_H
 #define RUN_POLICY_WHY_H

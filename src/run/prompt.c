@@ -145,7 +145,7 @@ struct question {
  * @answering:	An answer is being passed on: nothing is shown meanwhile
  * @line:	What came on it so far; @skips if that is too much
  * @queue:	Questions for the terminal; the first one is shown
- * @refused:	Paths that the user said no to
+ * @refused:	Paths that the user refused
  * @timer:	Shows it again, and withdraws it
  */
 struct prompt {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run/run-build.c - build the sandbox, supervise the command, let go of everything
+ * run/run-build.c - build the sandbox, supervise the command, release everything
  *
  * One epoll loop outside the sandbox: signals for the command, messages from
  * its init, the time limit, observer, gate and settings. The sandbox lives as

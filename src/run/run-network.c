@@ -580,7 +580,7 @@ static bool is_held(void *arg, const struct sockaddr *address, socklen_t len)
 	       !(IN6_IS_ADDR_V4MAPPED(ip) && ip->s6_addr[12] == 127);
 }
 
-/* A server of the command's own is served first: let go of its port at once */
+/* A server of the command's own is served first: release its port at once */
 static void on_bind(void *arg, const struct sockaddr *address, socklen_t len)
 {
 	struct run_network *n = arg;

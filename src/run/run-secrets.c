@@ -435,10 +435,10 @@ static int take_answer(struct run_secrets *s, const char *text, size_t n,
 			&s->bound,
 			(size_t)json_integer_value(json_array_get(parts, i)));
 	for (size_t i = 0; !r && i < s->bound.len; i++) {
-		const char *said = json_string_value(json_array_get(list, i));
+		const char *placeholder = json_string_value(json_array_get(list, i));
 
-		if (said)
-			s->bound.v[i].placeholder = mem_strdup(said);
+		if (placeholder)
+			s->bound.v[i].placeholder = mem_strdup(placeholder);
 	}
 	for (size_t i = 0; !r && i < json_array_size(notes); i++)
 		*vec_push(&s->notes) =

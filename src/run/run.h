@@ -173,7 +173,7 @@ void run_report_unstarted(struct run *run);
 struct rerun run_report_rerun(const struct run *run, struct buf *options,
 			      struct buf *command);
 
-/* End all processes of the run and let go of what it holds; prints nothing. Safe
+/* End all processes of the run and release what it owns; prints nothing. Safe
  * at any stage, and twice.
  */
 void run_release(struct run *run);

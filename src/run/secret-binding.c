@@ -112,7 +112,7 @@ static int spell_out(struct list_rule *rule, struct err *err)
 	if (memchr(text, '=', n))
 		return fail(
 			err, -EINVAL,
-			"a value in an argument is seen by everybody; store it with 'cloche secret set %.*s'",
+			"a value in an argument is visible to all users; store it with 'cloche secret set %.*s'",
 			(int)strcspn(text, "="), text);
 	if (!is_variable_name(name, strlen(name)))
 		return fail(err, -EINVAL, "'%s' is not the name of a variable",

@@ -166,7 +166,7 @@ static int mask_all(const struct tmpfs *tmpfs, bool host, struct err *err)
 int tmpfs_begin_proc(struct tmpfs *tmpfs, struct err *err)
 {
 	if (tmpfs->proc < 0)
-		return 0;	/* Who wants it will hear */
+		return 0;	/* A program that needs it gets the error */
 	if (move_mount(tmpfs->proc, "", tmpfs->fd, "proc",
 			   MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return fail_errno(err, "cannot mount a new /proc");

@@ -22,7 +22,7 @@ enum filter_part {
 	STRICT = 1 << 1,	/* No nested namespaces */
 	UNIX_PATHS = 1 << 2,	/* Unix sockets by path: the listener decides */
 	UNIX_DENY = 1 << 3,	/* No Unix sockets */
-	OBSERVE = 1 << 4,	/* The listener hears of changes */
+	OBSERVE = 1 << 4,	/* The listener is notified of changes */
 	OBSERVE_FULL = 1 << 5,	/* And of all opens */
 	OBSERVE_LATE = 1 << 6,	/* And of changes of what is open, and looks */
 	UDP_DENY = 1 << 7,	/* On its own: where no namespace stops UDP */

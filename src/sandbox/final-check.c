@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sandbox/final-check.c - the last look before anything runs
+ * sandbox/final-check.c - compare the sandbox with its plan before the command starts
  *
- * The stages said that they succeeded; this asks the kernel. Whatever is not
+ * Each stage has reported success; this reads the result back from the kernel. What is not
  * as planned means that nothing is executed.
  */
 
@@ -116,9 +116,9 @@ static int check_descriptors(int keep, struct err *err)
 {
 	auto_close int list = open("/proc/self/fd",
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	uint64_t room[64];
+	uint64_t buffer[64];
 	struct dir dir = {
-		.fd = list, .buffer = (char *)room, .size = sizeof(room),
+		.fd = list, .buffer = (char *)buffer, .size = sizeof(buffer),
 	};
 	struct dir_entry entry;
 	int r;

@@ -156,7 +156,7 @@ static bool start_server(struct fuse_mount *masks)
 	const int flags = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD |
 			  CLONE_SYSVSEM | CLONE_PARENT_SETTID |
 			  CLONE_CHILD_CLEARTID;
-	struct server *s = mem_alloc(sizeof(*s));	/* Mostly room */
+	struct server *s = mem_alloc(sizeof(*s));	/* Mostly buffers */
 
 	s->tree = &masks->tree;
 	s->device = masks->device;
@@ -219,8 +219,8 @@ static bool read_root(const struct fuse_mount *masks)
 {
 	auto_close int fd = openat(masks->root, ".", O_RDONLY | O_DIRECTORY |
 				   O_CLOEXEC);
-	char room[8192] __attribute__((aligned(8)));
-	struct dir dir = { .fd = fd, .buffer = room, .size = sizeof(room) };
+	char buffer[8192] __attribute__((aligned(8)));
+	struct dir dir = { .fd = fd, .buffer = buffer, .size = sizeof(buffer) };
 	struct dir_entry entry;
 	size_t left = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sandbox/init.c - process 1: starts the command, reaps, tells the supervisor
+ * sandbox/init.c - process 1: starts the command, reaps, reports to the supervisor
  *
  * It is not a program of its own: an execve() costs more than the rest of the
  * sandbox. So it must not be worth looking into: its environment and arguments

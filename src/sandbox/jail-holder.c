@@ -148,7 +148,7 @@ static void __attribute__((noreturn)) run_pasta(const char *pasta,
 	_exit(127);
 }
 
-/* What pasta said, one line of it */
+/* The first line of pasta's output */
 static void read_words(int fd, char *text, size_t size)
 {
 	ssize_t n = read(fd, text, size - 1);

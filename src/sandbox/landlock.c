@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sandbox/landlock.c - the second layer behind the mounts
+ * sandbox/landlock.c - Landlock rules, a second layer behind the mounts
  *
  * List and execute everywhere, read everywhere but where something is hidden, write
  * only beneath the writable roots. This also stops what mounts cannot: FIFOs on a read-only
@@ -304,7 +304,7 @@ static bool hides_file(const struct plan *plan)
 	return found;
 }
 
-/* Mounts inside are forbidden by any rule on files: who may make namespaces has the
+/* Mounts inside are forbidden by any rule on files: a command that may make namespaces has the
  * mounts around him alone
  */
 static bool nests(const struct plan *plan)

@@ -417,11 +417,11 @@ static int make_bind(struct builder *b, size_t i, struct err *err)
 {
 	const struct plan_mount *m = &b->plan->mounts.v[i];
 	const struct stat seen = { .st_dev = m->dev, .st_ino = m->ino };
-	char room[PATH_MAX];
+	char buffer[PATH_MAX];
 
 	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE)
 		return bind_mask(b, i, err);
-	return bind_self(&b->dir, root_clone_source(b->clone, m, room, sizeof(room)),
+	return bind_self(&b->dir, root_clone_source(b->clone, m, buffer, sizeof(buffer)),
 			 m->path, m->loose ? NULL : &seen,
 			 m->kind == MOUNT_BIND_RO || m->kind == MOUNT_SHOW,
 			 err);

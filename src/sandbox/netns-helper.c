@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sandbox/netns-helper.c - a process in a sandbox's network, on our behalf
+ * sandbox/netns-helper.c - a process in a sandbox's network namespace that serves the supervisor
  *
  * The sandbox can neither see nor name it: it is in none of its other
  * namespaces, it cannot be traced, and it keeps one capability, to bind to

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox/netns-helper.h - a process in a sandbox's network, on our behalf: it listens,
- * and knows which socket is whose
+/* sandbox/netns-helper.h - a process in a sandbox's network namespace that serves the
+ * supervisor: it opens listeners and finds the inode of a client's socket
  */
 
 #ifndef SANDBOX_NETNS_HELPER_H

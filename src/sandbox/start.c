@@ -247,7 +247,7 @@ static void move_init_here(const struct sandbox *sandbox)
 	(void)sched_setaffinity(sandbox->pid, sizeof(one), &one);
 }
 
-/* If init has ended, it has said why, or its end will be noticed. Any other failure
+/* If init has ended, it has reported why, or its end will be noticed. Any other failure
  * would leave it waiting.
  */
 static int send_order(const struct sandbox *sandbox, struct order *order,

@@ -39,7 +39,7 @@ int harden_process(struct err *err)
 	(void)umask(077);
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return fail_errno(err, "cannot forbid core dumps");
-	/* Not everybody may raise 0 to 1; not being dumpable is the defence */
+	/* Raising 0 to 1 may not be permitted; not being dumpable is the defence */
 	(void)setrlimit(RLIMIT_CORE, &core);
 	if (!getrlimit(RLIMIT_MEMLOCK, &lock) &&
 	    lock.rlim_cur != lock.rlim_max) {

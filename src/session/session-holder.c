@@ -136,7 +136,7 @@ static void send_refusal(const struct client *c, int code, const char *text)
 		text, NULL);
 }
 
-/* One message for whoever is there: settings that were not reloaded, and the like */
+/* One message for all clients: settings that were not reloaded, and the like */
 static void say(void *arg, const char *line)
 {
 	const struct holder *h = arg;
@@ -734,7 +734,7 @@ static void __attribute__((noreturn)) hold(struct holder *h)
 	if (r == 0)
 		run_report(&h->run);
 	run_release(&h->run);
-	_exit(0);	/* Closes the connection of who asked for the end */
+	_exit(0);	/* Closes the connection of the client that asked for the end */
 }
 
 static void become_holder(const struct run *client, const char *name, int ready)

@@ -92,7 +92,7 @@ struct session_packet {
  */
 int session_directory(struct err *err);
 
-/* Locked against others that start, end or remove a session; fs_unlock() lets go */
+/* Locked against others that start, end or remove a session; fs_unlock() releases it */
 int session_directory_locked(struct err *err);
 
 /* A socket connected to the session's holder, who is this user; -ENOENT, without a

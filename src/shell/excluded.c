@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shell/excluded.c - may this line run outside the sandbox?
+/* shell/excluded.c - whether a line may run outside the sandbox
  *
  * What is excluded is not confined at all. So each part of the line must match, and there may be nothing in it that
  * the parts do not show.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tls/h2-head.h - heads of HTTP/2 as heads of HTTP/1.1, and back
  *
- * A request of HTTP/2 is judged as the request of HTTP/1.1 that means the same, so that
+ * A request of HTTP/2 is decided as the request of HTTP/1.1 that means the same, so that
  * both have one set of rules. Pure.
  */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/h2-relay.c - HTTP/2 between a client and a server, requests judged one by one
+/* tls/h2-relay.c - HTTP/2 between a client and a server, requests decided one by one
  *
  * Theory of operation: nghttp2 is a server to the client and a client to the server. A
- * request that is judged good becomes a request on the other side; from then on both
+ * request that is allowed becomes a request on the other side; from then on both
  * streams are one here. Bodies are credited to a sender's window when they are sent on,
  * so that a side that does not read stops the other, and no more than the windows waits
  * here. The end of a stream, however it came, ends its other side.
@@ -244,7 +244,7 @@ static void answer_as(struct stream *s, enum http_answer what,
 	answer_locally(s, &out);
 }
 
-/* Send the request on: @head is what was judged, @sent what came of it */
+/* Send the request on: @head is what was decided about, @sent what came of it */
 static void send_request(struct stream *s, const struct buf *head,
 			 struct bytes *sent)
 {

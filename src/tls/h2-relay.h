@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/h2-relay.h - HTTP/2 between a client and a server, requests judged one by one
+/* tls/h2-relay.h - HTTP/2 between a client and a server, requests decided one by one
  *
  * Knows no sockets: what a side has sent goes in, what it is to be sent comes out.
  */
@@ -22,7 +22,7 @@ enum {
 	H2_WINDOW = 1 << 20, /* Of all bodies in one direction */
 };
 
-/* Judge a request, as HTTP/1.1 has it: @n bytes at @head. True, with what the server is
+/* Decide about a request, as HTTP/1.1 has it: @n bytes at @head. True, with what the server is
  * to be sent in @out, and what is to be searched for in the response in @scrub; or
  * false, with a whole response of HTTP/1.1 in @answer.
  */

@@ -21,7 +21,7 @@ struct refresh *refresh_new(struct tls_server *server,
 			    const struct tls_config *config, int control,
 			    void (*wake)(struct tls_server *server));
 
-/* True if a request to @host may be judged; else values are on their way. With @ask, those
+/* True if a request to @host may be decided; else values are on their way. With @ask, those
  * that are too old are asked for. True for @refresh NULL.
  */
 bool refresh_is_done(struct refresh *refresh, const struct host *host, bool ask);

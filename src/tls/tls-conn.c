@@ -67,11 +67,11 @@ struct exchange {
  * @served:	Requests that were answered
  * @last:	The connection ends with this response
  * @closing:	Only what is in @client.out is still to be sent
- * @closed:	It is freed after the events at hand
+ * @closed:	It is freed after the current events
  * @cut:	The server's end was not announced: neither is the client's
  * @active:	Something moved since the idle timer was started
  * @fetching:	It waits for values
- * @needs:	Bytes of head and body that must be here before the head is judged, or 0
+ * @needs:	Bytes of head and body that must be here before the head is decided about, or 0
  * @hold:	Ends the wait for the rest of what @scrub has kept back
  */
 struct tls_conn {
@@ -204,7 +204,7 @@ static bool has_values(struct tls_conn *conn)
 	return done;
 }
 
-/* Judge the head of @n bytes in @client.in and send it on */
+/* Decide about the head of @n bytes in @client.in and send it on */
 static void take_head(struct tls_conn *conn, size_t n)
 {
 	const struct bound_secrets *secrets = conn->server->secrets;
@@ -258,7 +258,7 @@ static void take_head(struct tls_conn *conn, size_t n)
 	free(w);
 }
 
-/* Judge a request of HTTP/2, which is in the form of HTTP/1.1 */
+/* Decide about a request of HTTP/2, which is in the form of HTTP/1.1 */
 static bool judge_h2(void *arg, const char *head, size_t n, struct scrub *scrub,
 		     struct bytes *out, struct buf *answer)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tls/tls-conn.h - one opened connection: TLS to the client, TLS to the server
  *
- * Requests are judged and rewritten one by one; bodies, and a WebSocket after its
+ * Requests are decided and rewritten one by one; bodies, and a WebSocket after its
  * handshake, pass as they are.
  */
 

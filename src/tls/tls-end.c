@@ -124,11 +124,11 @@ static int check_name(SSL *ssl, int *alert, void *arg)
 {
 	const struct host *host = SSL_get_app_data(ssl);
 	const char *name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
-	struct host said;
+	struct host named;
 
 	(void)arg;
-	if (name && !host_parse(name, strlen(name), 0, &said) &&
-	    host_is_same(&said, host))
+	if (name && !host_parse(name, strlen(name), 0, &named) &&
+	    host_is_same(&named, host))
 		return SSL_TLSEXT_ERR_OK;
 	*alert = SSL_AD_UNRECOGNIZED_NAME;
 	return SSL_TLSEXT_ERR_ALERT_FATAL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/tls-refusal.c - what is said about a connection or request that goes no further */
+/* tls/tls-refusal.c - responses and reports for refused connections and requests */
 
 #include "tls/tls-refusal.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/tls-refusal.h - what is said about a connection or request that goes no further
+/* tls/tls-refusal.h - responses and reports for refused connections and requests
  *
  * Each reports to the gate, for the records, where someone has to do something about
  * it. @out gets a response of HTTP/1.1, for the client.

@@ -206,10 +206,10 @@ static size_t secret_named(const struct tls_config *config,
 	return 0;
 }
 
-/* @said: by settings */
+/* @by_settings: settings say that they belong together */
 static void link_key(const struct tls_config *config,
 		     struct source_values *values, const struct aws_pair *pair,
-		     bool said)
+		     bool by_settings)
 {
 	const size_t id = secret_named(config, values, pair->id);
 	const size_t key = secret_named(config, values, pair->key);
@@ -222,7 +222,7 @@ static void link_key(const struct tls_config *config,
 		s->aws_key = key;
 		s->aws_token = secret_named(config, values, pair->token);
 		s->aws_passed = config->passed;
-		s->aws_pair = said;
+		s->aws_pair = by_settings;
 	} else if (key && !values->notes[row]) {
 		/* Nothing tells that a request was signed with this placeholder */
 		values->notes[row] = mem_printf(

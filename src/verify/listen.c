@@ -199,7 +199,7 @@ void listen_answer(int listener)
 	int fd;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Only the first: what comes after it is for the others to hear */
+	/* Only the first message: the next is for another listener */
 	while (poll(&p, 1, -1) < 0 || (fd = accept(listener, NULL, NULL)) < 0)
 		;
 	p.fd = fd;

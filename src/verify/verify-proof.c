@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verify/verify-proof.c - did it work? Asked of the host, after the attempt */
+/* verify/verify-proof.c - whether an attempt worked, checked on the host afterwards */
 
 #include <errno.h>
 #include <fcntl.h>

@@ -324,9 +324,9 @@ static enum verify_verdict without_control(const struct verify_row *row,
 		       error > 0 && error < ATTACK_SIGNAL ? strerror(error) : "");
 }
 
-static enum verify_verdict judge(struct verify *v, size_t number,
-				 const struct verify_row *row,
-				 struct verify_result *r)
+static enum verify_verdict decide(struct verify *v, size_t number,
+				  const struct verify_row *row,
+				  struct verify_result *r)
 {
 	const bool hit = r->hit || proof_hit(&v->target, v->view, number, row,
 					     &r->found);
@@ -365,7 +365,7 @@ void verify_judge(struct verify *v)
 		if (!r->asked)
 			continue;
 		r->layer = "";
-		r->verdict = judge(v, i, &verify_rows[i], r);
+		r->verdict = decide(v, i, &verify_rows[i], r);
 		v->counts[r->verdict]++;
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * view/fast-check.c - paths that may be written without a second thought, by text
+ * view/fast-check.c - paths that may be written, decided by their text alone
  *
  * Theory of operation: asked about every file that a command makes, so it must
  * be quick, and may be coarse the safe way: whatever is anywhere near a rule is

@@ -29,9 +29,9 @@
 static bool holds_match(const struct glob *glob, int fd, const char *path,
 			unsigned int depth, unsigned int *left)
 {
-	uint64_t room[512];
-	struct dir dir = { .fd = fd, .buffer = (char *)room,
-			   .size = sizeof(room) };
+	uint64_t buffer[512];
+	struct dir dir = { .fd = fd, .buffer = (char *)buffer,
+			   .size = sizeof(buffer) };
 	struct dir_entry entry;
 	int r;
 

@@ -10,8 +10,8 @@ struct view;
 /* Follow the absolute @path, each link looked at once. 0 with *@ret its real
  * path; what does not exist is appended as it is. 1 with *@ret the first link
  * on the way that a command could have planted: it lies in a writable root, in
- * the home or in a directory for temporary files; or it is a root that was made
- * by who may write it. Or a negative errno. The caller frees.
+ * the home or in a directory for temporary files; or it is a root whose
+ * directory a command may write. Or a negative errno. The caller frees.
  */
 int symlink_guard_follow(const struct policy *policy, const char *path, char **ret);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * view/verdict.c - may it be read, may it be written, and who says so
+ * view/verdict.c - whether a path may be read or written, and which rule decides
  *
  * Theory of operation: rules are kept sorted by path, so a verdict is one
  * binary search per ancestor of the path asked about, deepest first; a

@@ -142,7 +142,7 @@ void view_protect(struct view *view, const char *path, const struct stat *st,
 
 void view_close_dir(struct view *view, const char *closed)
 {
-	static const char reason[] = "nobody can look into it (chmod u+rx)";
+	static const char reason[] = "it cannot be searched (chmod u+rx)";
 
 	view_add(view, PATH_DENY_WRITE, closed,
 		 view_own_rule(view, closed, path_base(closed), reason), false)

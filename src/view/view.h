@@ -3,7 +3,7 @@
  *
  * The policy is text. The view is that text with symbolic links followed,
  * existing protected names and glob matches found by a bounded walk, and each
- * path's identity (device, inode) taken down. Verdicts are pure from there on:
+ * path's identity (device, inode) recorded. Verdicts depend on nothing else:
  * `policy why`, the plan and the observer ask the same function.
  */
 
@@ -28,7 +28,7 @@ struct walk_cache;
  * @path:	Absolute; no component but the last is a symbolic link
  * @list:	What the rule says
  * @rule:	The policy's rule behind it
- * @mode:	st_mode of what stands there, 0 if nothing does
+ * @mode:	st_mode of the file there, 0 if there is none
  * @dev, @ino:	Its identity
  * @found:	The walk found it (a protected name or a glob's match)
  * @target:	A link that was found leads there: it is no protected name itself
@@ -64,8 +64,8 @@ struct glob_rule {
 };
 
 /**
- * struct view_note - Something the user should hear, once
- * @unmade:	Of a path that the observer will let be made: nothing is amiss
+ * struct view_note - A message for the user, printed once
+ * @unmade:	About a missing path that the observer will let the command create
  */
 struct view_note {
 	char *text;
@@ -73,7 +73,7 @@ struct view_note {
 };
 
 /**
- * struct view_link - A symbolic link that stands in a private place, too
+ * struct view_link - A symbolic link that a private directory gets, too
  * @home:	It leads to the home, and is shown where it stands in a hidden
  *		directory as well
  */
@@ -140,8 +140,8 @@ struct view {
 	int missed;
 };
 
-/* 0, or a negative errno with words, also for want of descriptors or memory: what
- * was not looked at would not be protected
+/* 0, or a negative errno with a message, also if descriptors or memory run out: a
+ * directory that was not read would not be protected
  */
 int view_build(struct policy *policy, struct view **ret, struct err *err);
 /* After a run, however many names it made: @since, if it is not NULL, leaves out
@@ -166,10 +166,10 @@ static inline void view_freep_(struct view **view)
 enum view_op { VIEW_READ, VIEW_WRITE };
 
 /**
- * struct verdict - May it, and who says so
+ * struct verdict - Whether a path may be read or written, and which rule decides
  * @allowed:	The answer
  * @rule:	The rule that decided, or NULL if none did
- * @reason:	Words; never NULL
+ * @reason:	For the user; never NULL
  * @final:	No rule could change it
  */
 struct verdict {
@@ -183,9 +183,9 @@ struct verdict {
 struct verdict view_verdict(const struct view *view, enum view_op op,
 			    const char *path);
 
-/* True if a rule of the user's that allows @path itself would lift @v, a denial: our
- * own rules yield, and one who denied the directory above may show a part of it. An
- * option stays an option, an administrator's word his.
+/* True if a rule of the user's that allows @path itself would lift @v, a denial. Built-in
+ * rules yield, and a user's rule yields for a part of the directory that it denies. Rules of
+ * options and of the administrator do not.
  */
 bool verdict_yields(const struct verdict *v, enum view_op op, const char *path);
 
@@ -201,7 +201,7 @@ char *view_root_of(const struct view *view, const char *path);
 struct view_rule *view_add(struct view *view, enum path_list list, const char *path,
 			   const struct path_rule *rule, bool found);
 
-/* The same with what stands there */
+/* The same, with the lstat() of @path */
 struct view_rule *view_add_seen(struct view *view, enum path_list list,
 				const char *path, const struct path_rule *rule,
 				const struct stat *st);
@@ -215,7 +215,7 @@ void view_add_target(struct view *view, enum path_list list, const char *path,
 /* Forget all but the first @n rules */
 void view_drop(struct view *view, size_t n);
 
-/* The symbolic link at @path stands in a private place, too */
+/* A private directory gets the symbolic link at @path, too */
 void view_add_link(struct view *view, const char *path);
 
 /* A rule of the view's own, for view_add(); @reason is a literal */
@@ -278,7 +278,7 @@ void view_close_dir(struct view *view, const char *closed);
  */
 void view_missed(struct view *view, int error);
 
-/* 0 if all that was looked for could be looked at, else a negative errno and words */
+/* 0 if all that was looked for could be looked at, else a negative errno and a message */
 int view_check(const struct view *view, struct err *err);
 
 /* What @name in @dir is, links not followed; false if nothing is there */
@@ -289,7 +289,7 @@ bool view_is_writable(const struct view *view, const char *path);
 
 /* A stage of view_build(): deny reading what @view hides by each other name that a
  * mount gives it. The home, bound to a second place, shows the same files. 0, or a
- * negative errno with words.
+ * negative errno with a message.
  */
 int mount_alias_hide(struct view *view, struct err *err);
 

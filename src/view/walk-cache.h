@@ -43,7 +43,7 @@ struct walk_names {
 	const char *p, *end;
 };
 
-/* From what walk_cache_text() made, or from nothing; broken text is nothing.
+/* From what walk_cache_text() made; empty if @text is damaged or NULL.
  * Never NULL.
  */
 struct walk_cache *walk_cache_new(const void *text, size_t n);
@@ -59,7 +59,7 @@ bool walk_cache_find(struct walk_cache *cache, const struct stat *st,
 
 /* Names of @inodes are worth a look from now on, as those before. If what is known lacks
  * some, it is forgotten; if there are too many, for good. @again: what is known was
- * walked once, and unless it is forgotten nothing more is taken down.
+ * walked once, and unless it is forgotten nothing more is recorded.
  */
 void walk_cache_look_for(struct walk_cache *cache, const struct walk_inode *inodes,
 			 size_t n, bool again);
@@ -78,7 +78,7 @@ void walk_cache_add(struct walk_cache *cache, const struct stat *st,
 		    size_t read, const struct buf *names);
 
 /* If much was read that was not known, all that was found or read, as text for
- * the next time: true. After this nothing more is taken down.
+ * the next time: true. After this nothing more is recorded.
  */
 bool walk_cache_text(struct walk_cache *cache, struct buf *ret);
 

@@ -18,8 +18,8 @@ enum {
 /* What a rebase is still to do, merge strategies (maybe paths of programs), NULL */
 extern const char *const walk_git_todos[];
 
-/* @git_dir is a repository: hold on to what git obeys in it, and in those of its
- * submodules. *@left: names that may still be looked at.
+/* @git_dir is a repository: add rules for the files that git obeys in it, and in those
+ * of its submodules. *@left: names that may still be looked at.
  */
 void walk_git(struct view *view, const char *git_dir, size_t *left);
 
@@ -46,8 +46,8 @@ char *walk_git_target(const char *file, char **ret_named);
 
 enum { WALK_INCLUDES_MAX = 32 };	/* Files that are read for one repository */
 
-/* Hold on to what the user's own configuration names in a writable place, whether it
- * is there or not: a relative path is one in every working tree of @view->tops
+/* Protect the files that the user's own configuration names below writable roots,
+ * existing or not: a relative path is one in every working tree of @view->tops
  */
 void walk_config_user(struct view *view);
 

@@ -177,15 +177,15 @@ void glob_set_link(struct glob_set *set, const char *dir, const char *name,
 		   unsigned int depth)
 {
 	auto_free uint64_t *below = mem_zalloc(set->n * sizeof(*below));
-	auto_free char *path = path_join(dir, name), *said = NULL, *real = NULL;
+	auto_free char *path = path_join(dir, name), *target = NULL, *real = NULL;
 	struct glob_link *link;
 	struct stat st;
 
 	if (set->many || !step(set, path, name, depth, below) ||
 	    !keep_denials(set, NULL, below))
 		return;
-	said = read_link(dir, path);
-	if (!said || !keep_denials(set, said, below))
+	target = read_link(dir, path);
+	if (!target || !keep_denials(set, target, below))
 		return;
 	if (fstatat(AT_FDCWD, path, &st, AT_NO_AUTOMOUNT) == 0) {
 		if (!S_ISDIR(st.st_mode))

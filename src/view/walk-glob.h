@@ -63,13 +63,13 @@ void glob_set_check(struct glob_set *set, const char *dir, const char *name,
 bool glob_set_enter(struct glob_set *set, const char *path, const char *name,
 		    unsigned int depth);
 
-/* Take down @name in the directory @dir at @depth, which may be a link, if a
+/* Record @name in the directory @dir at @depth, which may be a link, if a
  * denial could match where it leads and not by the names there themselves
  */
 void glob_set_link(struct glob_set *set, const char *dir, const char *name,
 		   unsigned int depth);
 
-/* Begin with the next link that was taken down; NULL if there is none */
+/* Begin with the next recorded link; NULL at the end */
 const struct glob_link *glob_set_next(struct glob_set *set);
 
 /* True if a denial is among those that may match in the directory at @depth */

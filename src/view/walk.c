@@ -103,7 +103,7 @@ struct waiting {
  * @linked:	Other names of denied files are looked for, @from one up to this one
  * @again:	Only for them
  * @v, @next:	Protected names: what is to be looked into, and from where on
- * @room:	To read a directory; for them, one after the other
+ * @buffer:	To read a directory; for them, one after the other
  * @closed:	A directory that cannot be read and may hold protected names, or NULL
  * @many:	The one where too many names were counted, or NULL
  */
@@ -119,7 +119,7 @@ struct walk {
 	bool again;
 	struct waiting *v;
 	size_t len, cap, next;
-	char *room;
+	char *buffer;
 	char *closed, *many;
 };
 
@@ -307,7 +307,7 @@ static void walk_entry(struct walk *w, const struct dir_entry *entry,
 		walk_below(w, take_ptr(path), depth + 1);
 }
 
-/* Nothing in @path can be told apart: all of it is read-only. Without the start
+/* The search in @path has no result: all of it is read-only. Without the start
  * directory, and what is above it, there is no run.
  */
 static void give_up_on(struct walk *w, const char *path, unsigned int depth)
@@ -330,9 +330,9 @@ static void walk_open(struct walk *w, int fd, const struct stat *st,
 		      const char *path, unsigned int depth)
 {
 	auto_buf struct buf names = { 0 };
-	auto_free char *own = w->room ? NULL : mem_alloc(DIR_BUFFER);
+	auto_free char *own = w->buffer ? NULL : mem_alloc(DIR_BUFFER);
 	struct dir dir = {
-		.fd = fd, .buffer = own ? own : w->room, .size = DIR_BUFFER,
+		.fd = fd, .buffer = own ? own : w->buffer, .size = DIR_BUFFER,
 	};
 	struct dir_entry entry;
 	size_t read = 0;
@@ -485,7 +485,7 @@ static int walk_from(struct walk *w, const char *path, struct err *err)
 	auto_free char *closed = NULL;
 
 	if (!w->globs)
-		w->room = mem_alloc(DIR_BUFFER);
+		w->buffer = mem_alloc(DIR_BUFFER);
 	walk_dir(w, path, 0);
 	if (w->globs)
 		walk_links(w);
@@ -500,9 +500,9 @@ static int walk_from(struct walk *w, const char *path, struct err *err)
 			walk_dir(w, next.path, next.depth);
 		free(next.path);
 	}
-	free(w->room);
+	free(w->buffer);
 	free(w->v);
-	w->room = NULL;
+	w->buffer = NULL;
 	w->v = NULL;
 	w->len = w->cap = w->next = 0;
 	if (!w->globs && path_is_within(path, cwd))

@@ -16,7 +16,7 @@ enum {
 };
 
 /* Add to @view what protected-names.def names below its writable roots, and what its
- * patterns match. 0, or a negative errno with words: for a pattern that cannot be
+ * patterns match. 0, or a negative errno with a message: for a pattern that cannot be
  * enforced, or more names than are looked at.
  */
 int walk_roots(struct view *view, struct err *err);

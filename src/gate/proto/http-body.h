@@ -59,7 +59,7 @@ ssize_t http_body_step(struct http_body *body, const char *p, size_t n,
 		       struct http_span *ret);
 
 /* How many bytes may be moved unseen (by splice) from here, and that they
- * were; @n is at most what http_body_raw() said
+ * were; @n is at most what http_body_raw() returned
  */
 uint64_t http_body_raw(const struct http_body *body);
 void http_body_skip(struct http_body *body, uint64_t n);

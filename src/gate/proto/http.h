@@ -94,7 +94,7 @@ enum http_method {
  * @keep_alive:	The client wants to send another request
  * @websocket:	Asks for an upgrade to a WebSocket; other upgrades are dropped
  * @expects:	"Expect: 100-continue": the client waits for our 100, and
- *		the origin does not hear of it
+ *		the origin does not get it
  * @headers:	All of them, as received
  */
 struct http_request {
