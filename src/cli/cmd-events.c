@@ -492,10 +492,8 @@ int cmd_events_export(struct call *call, struct err *err)
 	int r;
 
 	(void)gethostname(x.host, sizeof(x.host) - 1);
-	if ((r = find_format(&x, format ? format : "", err)) == 0 && !dir)
-		r = fail(err, -ENOENT, "no home directory; set XDG_STATE_HOME");
-	if (r == 0 &&
-	    (r = violation_store_new(dir, VIOLATION_STORE_FILE_MAX, &store, err)) == 0 &&
+	if ((r = find_format(&x, format ? format : "", err)) == 0 &&
+	    (r = violation_store_open(true, &store, err)) == 0 &&
 	    (r = open_cursor(&x, call_flag(call, "cursor"), dir, err)) == 0)
 		r = call_flag(call, "follow") ? export_for_ever(&x, store, err)
 					      : export_all(&x, store, err);

@@ -24,7 +24,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "base/text.h"
+#include "base/terminal.h"
 #include "cli/command-line.h"
 #include "ephemeral/ephemeral.h"
 #include "plan/tier.h"
@@ -53,7 +53,7 @@ struct column {
 /**
  * struct page - What goes into the page
  * @run:	Only this run, or NULL
- * @session:	Only runs of this session, or NULL; @members: their ids
+ * @session:	Only runs of this session, which are @runs; or NULL
  * @since_ms:	Only what is later
  * @projects:	Of the runs
  * @found:	How many records there are
@@ -62,7 +62,8 @@ struct column {
  */
 struct page {
 	const char *run, *session;
-	struct strings members, projects;
+	json_t *runs;
+	struct strings projects;
 	int64_t since_ms, last_ms;
 	size_t found;
 	struct buf json;
@@ -71,18 +72,18 @@ struct page {
 
 static void page_done(struct page *page)
 {
-	strings_done(&page->members);
+	json_decref(page->runs);
 	strings_done(&page->projects);
 	for (size_t i = 0; i < TEXTS * RECENT; i++)
 		buf_done(&page->columns[i / RECENT].recent[i % RECENT]);
 	buf_done(&page->json);
 }
 
-static bool is_wanted(const struct page *page, const char *run)
+static bool is_wanted(const struct page *page, const struct violation *v)
 {
-	if (page->run && (!run || strcmp(run, page->run) != 0))
-		return false;
-	return !page->session || (run && strings_have(&page->members, run));
+	return v->time_ms >= page->since_ms &&
+	       (!page->run || (v->run && !strcmp(v->run, page->run))) &&
+	       (!page->session || session_has(page->runs, page->session, v));
 }
 
 /* Append one JSON text in which "<", ">", "&" and the line ends of JavaScript are escaped.
@@ -118,12 +119,12 @@ static int add_run(void *arg, const struct run_record *run)
 	const bool running = run_record_is_running(run);
 	auto_buf struct buf line = { 0 };
 	struct page *page = arg;
+	const struct violation last = {
+		.run = run->run,
+		.time_ms = running ? INT64_MAX : run->end_ms ? run->end_ms : run->start_ms,
+	};
 
-	if (page->session && run->session && !strcmp(run->session, page->session) &&
-	    !is_wanted(page, run->run))
-		*vec_push(&page->members) = mem_strdup(run->run);
-	if ((!running && (run->end_ms ? run->end_ms : run->start_ms) < page->since_ms) ||
-	    !is_wanted(page, run->run))
+	if (!is_wanted(page, &last))
 		return 0;
 	run_record_to_json(run, &line);
 	if (!run->end_ms) {
@@ -221,7 +222,7 @@ static int add_refusal(void *arg, const struct violation *v)
 	auto_buf struct buf changes = { 0 };
 	unsigned int changed = 0;
 
-	if (v->time_ms < page->since_ms || !is_wanted(page, v->run))
+	if (!is_wanted(page, v))
 		return 0;
 	for (unsigned int i = 0; i < TEXTS; i++) {
 		struct buf text = { 0 };
@@ -290,10 +291,10 @@ static void add_json(struct page *page, json_t *value)
 	json_decref(value);
 }
 
-/* @dir: of the record store, beside which the changes are */
-static void add_staged(struct page *page, const char *dir)
+/* The changes are beside the record store */
+static void add_staged(struct page *page)
 {
-	auto_free char *state = path_parent(dir);
+	auto_free char *dir = violation_store_default_dir(), *state = path_parent(dir);
 	json_t *all = json_array();
 	size_t left = PATCHES_MAX;
 
@@ -331,13 +332,14 @@ static void add_tiers(struct page *page)
 
 static int add_records(struct page *page, struct violation_store *store, struct err *err)
 {
-	int r = 0;
+	int r;
 
+	if (page->session && !(page->runs = session_runs(store, page->session, err)))
+		return err->code;
 	buf_adds(&page->json, ",\"runs\":[");
-	if (store)
-		r = violation_store_each_run(store, add_run, page, err);
+	r = violation_store_each_run(store, add_run, page, err);
 	buf_adds(&page->json, "],\"refusals\":[");
-	if (store && r == 0)
+	if (r == 0)
 		r = violation_store_each(store, add_refusal, page, err);
 	buf_adds(&page->json, "],\"tiers\":");
 	return r;
@@ -345,16 +347,10 @@ static int add_records(struct page *page, struct violation_store *store, struct 
 
 static int fill_page(struct page *page, struct err *err)
 {
-	auto_free char *dir = violation_store_default_dir();
 	char now[VIOLATION_TIME_SIZE];
 	struct violation_store *store = NULL;
-	int r = 0;
+	int r = violation_store_open(false, &store, err);
 
-	if (!dir)
-		return fail(err, -ENOENT, "no home directory; set XDG_STATE_HOME");
-	/* A query creates nothing */
-	if (access(dir, F_OK) == 0)
-		r = violation_store_new(dir, VIOLATION_STORE_FILE_MAX, &store, err);
 	if (r < 0)
 		return r;
 	violation_time(now_ms(CLOCK_REALTIME), now);
@@ -371,7 +367,7 @@ static int fill_page(struct page *page, struct err *err)
 		return fail(err, -ENOENT, "no record of a session '%s'; 'cloche session list' names those that last",
 			    page->session);
 	add_tiers(page);
-	add_staged(page, dir);
+	add_staged(page);
 	buf_addc(&page->json, '}');
 	return 0;
 }
@@ -394,7 +390,7 @@ static int write_page(const struct buf *json, const char *path, struct err *err)
 	return 0;
 }
 
-/* --open without -o: a file that every such report replaces */
+/* Without -o, for a browser or from a terminal: a file that every such report replaces */
 static char *default_path(void)
 {
 	auto_free char *dir = violation_store_default_dir();
@@ -418,27 +414,25 @@ static int open_page(const char *path, struct err *err)
 
 int cli_report(struct call *call, struct err *err)
 {
-	const char *since = call_flag(call, "since"), *path = call_flag(call, "output");
+	const char *path = call_flag(call, "output");
 	const bool open = call_flag(call, "open");
-	auto_free char *chosen = open && !path ? default_path() : NULL;
+	const bool keeps = !path && (open || isatty(STDOUT_FILENO));
+	auto_free char *chosen = keeps ? default_path() : NULL;
 	struct page page = { .run = call->count ? call->args[0] : NULL,
 			     .session = call_flag(call, "session") };
-	uint64_t ms;
 	int r = call_expect(call, 0, 1, err);
 
 	path = path ? path : chosen;
-	if (r == 0 && since && text_to_duration_ms(since, &ms) < 0)
-		r = fail(err, -EINVAL, "--since: '%s' is not a time like 30m, 1h or 2d", since);
-	if (r == 0 && since)
-		page.since_ms = now_ms(CLOCK_REALTIME) - (int64_t)ms;
-	if (r == 0 && open && !path)
+	if (r == 0)
+		r = call_since(call, &page.since_ms, err);
+	if (r == 0 && keeps && !path)
 		r = fail(err, -ENOENT, "nothing is recorded yet");
-	if (r == 0 && !path && isatty(STDOUT_FILENO))
-		r = fail(err, -EINVAL, "the page is not for a terminal; --open shows it in a browser, -o FILE writes it to a file");
 	if (r == 0)
 		r = fill_page(&page, err);
 	if (r == 0)
 		r = write_page(&page.json, path, err);
+	if (r == 0 && keeps && !open)
+		terminal_line(stdout, "file://%s (--open shows it in a browser)", path);
 	page_done(&page);
 	return r == 0 && open ? open_page(path, err) : r;
 }

@@ -9,11 +9,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -27,7 +29,12 @@
 #include "report/run-record.h"
 #include "report/violation-store.h"
 
-enum { EVERY_MS = 2000, TCP_ESTABLISHED = 1, STATE = 3 /* The field of /proc/net/tcp */ };
+enum {
+	EVERY_MS = 2000,
+	SCREEN_BYTES = 64 << 10,
+	TCP_ESTABLISHED = 1,
+	STATE = 3,		/* The field of /proc/net/tcp */
+};
 
 /**
  * struct process - One process of /proc
@@ -206,15 +213,9 @@ static unsigned int count_connections(pid_t pid)
 
 static int look(struct top *top, struct err *err)
 {
-	auto_free char *dir = violation_store_default_dir();
 	struct violation_store *store = NULL;
-	int r;
+	int r = violation_store_open(false, &store, err);
 
-	if (!dir)
-		return fail(err, -ENOENT, "no home directory; set XDG_STATE_HOME");
-	if (access(dir, F_OK) < 0)	/* A query creates nothing */
-		return 0;
-	r = violation_store_new(dir, VIOLATION_STORE_FILE_MAX, &store, err);
 	if (r == 0 && (r = violation_store_each_run(store, add_running, top, err)) == 0 &&
 	    top->rows.len)
 		r = violation_store_each(store, count_refusal, top, err);
@@ -266,20 +267,36 @@ static void print_rows_json(const struct top *top)
 	print_json(json_pack("{s:i, s:o}", "version", 1, "sandboxes", list), JSON_COMPACT);
 }
 
+/* A terminal has one line for each run, as many as there is room for */
 static void print_rows(const struct top *top)
 {
+	enum { BEFORE = 58, LEAST = 20, HEAD = 1, LAST = 2 };
+	struct winsize size = { .ws_col = USHRT_MAX, .ws_row = USHRT_MAX };
+	size_t rows = top->rows.len;
+	int width;
+
+	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+	width = size.ws_col < BEFORE + LEAST ? LEAST : size.ws_col - BEFORE;
+	if (rows + HEAD >= size.ws_row && size.ws_row > HEAD + LAST)
+		rows = size.ws_row - HEAD - LAST;
+	if (!rows) {
+		terminal_line(stdout, "no sandbox runs");
+		return;
+	}
 	terminal_line(stdout, "%8s %9s %8s %8s %5s %5s %7s  %s", "PID", "AGE", "CPU", "MEMORY",
 		      "PROCS", "CONNS", "REFUSED", "COMMAND");
-	for (size_t i = 0; i < top->rows.len; i++) {
+	for (size_t i = 0; i < rows; i++) {
 		const struct sandbox_row *row = &top->rows.v[i];
 		const uint64_t age = age_ms(row) / 1000;
 
-		terminal_line(stdout, "%8d %3" PRIu64 ":%02" PRIu64 ":%02" PRIu64 " %7.1fs %7" PRIu64 "M %5u %5u %7" PRIu64 "  %.60s",
+		terminal_line(stdout, "%8d %3" PRIu64 ":%02" PRIu64 ":%02" PRIu64 " %7.1fs %7" PRIu64 "M %5u %5u %7" PRIu64 "  %.*s",
 			      (int)row->run.pid, age / 3600, age / 60 % 60, age % 60,
 			      (double)cpu_ms(row) / 1000, memory_bytes(row) >> 20, row->processes,
-			      row->connections, row->refusals,
+			      row->connections, row->refusals, width,
 			      row->run.command ? row->run.command : "");
 	}
+	if (rows < top->rows.len)
+		terminal_line(stdout, "and %zu more", top->rows.len - rows);
 }
 
 int cli_top(struct call *call, struct err *err)
@@ -288,6 +305,8 @@ int cli_top(struct call *call, struct err *err)
 	const bool once = json || call_flag(call, "once") || !isatty(STDOUT_FILENO);
 	int r = call_expect(call, 0, 0, err);
 
+	if (!once)	/* A screen is one write, so that it does not flicker */
+		(void)setvbuf(stdout, NULL, _IOFBF, SCREEN_BYTES);
 	while (r == 0) {
 		struct top top = { 0 };
 

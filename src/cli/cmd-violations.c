@@ -14,7 +14,6 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/sys.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/command-line.h"
@@ -98,19 +97,14 @@ static int read_kind(const char *value, struct query *q, struct err *err)
 
 static int read_query(const struct call *call, struct query *q, struct err *err)
 {
-	const char *since = call_flag(call, "since");
 	const char *kind = call_flag(call, "kind");
-	uint64_t ms;
 
 	*q = (struct query){
 		.run = call_flag(call, "run"), .json = call_flag(call, "json"),
 		.session = call_flag(call, "session"),
 	};
-	if (since && text_to_duration_ms(since, &ms) < 0)
-		return fail(err, -EINVAL, "--since: '%s' is not a time like 30m, 1h or 2d",
-			    since);
-	if (since)
-		q->since_ms = now_ms(CLOCK_REALTIME) - (int64_t)ms;
+	if (call_since(call, &q->since_ms, err) < 0)
+		return err->code;
 	return kind ? read_kind(kind, q, err) : 0;
 }
 
@@ -173,15 +167,21 @@ static int collect_end(void *arg, const struct run_record *run)
 static void print_text(const struct violation *v, const struct violation *before,
 		       const char *end)
 {
+	const char *plain = terminal_style(stdout, STYLE_NONE), *line;
 	auto_buf struct buf text = { 0 };
 	char when[VIOLATION_TIME_SIZE];
 
 	violation_time(v->time_ms, when);
-	if (!before || !same(before->run, v->run))
+	if (!before || !same(before->run, v->run)) {
+		fputs(terminal_style(stdout, STYLE_HEAD), stdout);
 		terminal_line(stdout, "%.19sZ run %s  %s%s", when, v->run ? v->run : "?",
 			v->command ? v->command : "", end ? end : "");
+		fputs(plain, stdout);
+	}
 	footer_text(v, "    ", &text);
-	printf("  %s", buf_str(&text));
+	line = strchrnul(buf_str(&text), '\n');
+	printf("  %.*s%s%s%s", (int)(line - text.p), text.p, terminal_style(stdout, STYLE_COMMAND),
+	       line, plain);
 }
 
 static void print_line(const struct violation *v)
@@ -195,6 +195,8 @@ static void print_line(const struct violation *v)
 static void print_records(const struct records *r)
 {
 	if (!r->query->json) {
+		if (!r->len && isatty(STDOUT_FILENO))
+			puts("nothing that was refused is recorded");
 		for (size_t i = 0; i < r->len; i++)
 			print_text(&r->v[i], i ? &r->v[i - 1] : NULL,
 				   json_string_value(json_object_get(
@@ -222,18 +224,6 @@ static int show(void *arg, const struct violation *v)
 	return fflush(stdout) ? 1 : 0;	/* The reader is gone */
 }
 
-/* A query creates nothing: without records *@ret is NULL, unless @create */
-static int open_store(bool create, struct violation_store **ret, struct err *err)
-{
-	auto_free char *dir = violation_store_default_dir();
-
-	if (!dir)
-		return fail(err, -ENOENT, "no home directory; set XDG_STATE_HOME");
-	if (!create && access(dir, F_OK) < 0 && errno == ENOENT)
-		return 0;
-	return violation_store_new(dir, VIOLATION_STORE_FILE_MAX, ret, err);
-}
-
 int cmd_violations_list(struct call *call, struct err *err)
 {
 	struct violation_store *store = NULL;
@@ -242,14 +232,14 @@ int cmd_violations_list(struct call *call, struct err *err)
 	int r = read_query(call, &q, err);
 
 	if (r == 0)
-		r = open_store(false, &store, err);
+		r = violation_store_open(false, &store, err);
 	records.index = json_object();
 	records.ends = json_object();
 	if (r == 0 && q.session && !(q.runs = session_runs(store, q.session, err)))
 		r = err->code;
-	if (r == 0 && store)
+	if (r == 0)
 		r = violation_store_each(store, collect_record, &records, err);
-	if (r == 0 && store && records.len && !q.json)
+	if (r == 0 && records.len && !q.json)
 		r = violation_store_each_run(store, collect_end, &records, err);
 	if (r == 0)
 		print_records(&records);
@@ -270,7 +260,7 @@ int cmd_violations_follow(struct call *call, struct err *err)
 	int r = read_query(call, &q, err);
 
 	if (r == 0)
-		r = open_store(true, &store, err);
+		r = violation_store_open(true, &store, err);
 	if (r == 0 && q.since_ms)
 		r = violation_store_each(store, show, &q, err);
 	if (r == 0)
@@ -282,7 +272,7 @@ int cmd_violations_follow(struct call *call, struct err *err)
 int cmd_violations_clear(struct call *call, struct err *err)
 {
 	struct violation_store *store = NULL;
-	int r = open_store(false, &store, err);
+	int r = violation_store_open(false, &store, err);
 
 	(void)call;
 	if (r == 0 && store)

@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/sys.h"
 #include "base/text.h"
 
 static const struct word words[] = {
@@ -182,6 +183,17 @@ static int parse_option(struct call *call, char **argv, struct err *err)
 			others[n++] = flag->name;
 	}
 	return option_fail_unknown(argv[0], takes_run(call), others, err);
+}
+
+int call_since(const struct call *call, int64_t *ret_ms, struct err *err)
+{
+	const char *text = call_flag(call, "since");
+	uint64_t ms;
+
+	if (text && text_to_duration_ms(text, &ms) < 0)
+		return fail(err, -EINVAL, "--since: '%s' is not a time like 30m, 1h or 2d", text);
+	*ret_ms = text ? now_ms(CLOCK_REALTIME) - (int64_t)ms : 0;
+	return 0;
 }
 
 int call_fail_usage(const struct call *call, struct err *err)

@@ -119,6 +119,9 @@ int call_parse(struct call *call, struct err *err);
  */
 const char *call_flag(const struct call *call, const char *name);
 
+/* The option "since", which is a time ago, as a time; 0 without it */
+int call_since(const struct call *call, int64_t *ret_ms, struct err *err);
+
 /* -EINVAL with the synopsis as the message */
 int call_fail_usage(const struct call *call, struct err *err);
 

@@ -85,6 +85,17 @@ int violation_store_new(const char *dir, size_t file_max, struct violation_store
 	return 0;
 }
 
+int violation_store_open(bool create, struct violation_store **ret, struct err *err)
+{
+	auto_free char *dir = violation_store_default_dir();
+
+	if (!dir)
+		return fail(err, -ENOENT, "no home directory; set XDG_STATE_HOME");
+	if (!create && access(dir, F_OK) < 0 && errno == ENOENT)
+		return 0;
+	return violation_store_new(dir, VIOLATION_STORE_FILE_MAX, ret, err);
+}
+
 void violation_store_free(struct violation_store *store)
 {
 	if (!store)
@@ -228,20 +239,14 @@ struct consumer {
 	void *arg;
 };
 
-/**
- * struct reader - Lines from a file that may still grow
- */
-struct reader {
-	int fd;
-	struct buf rest;
-};
-
-static int hand_on(const struct consumer *to, const char *line, size_t n)
+static int hand_on(void *arg, const char *line, size_t n, uint64_t offset)
 {
+	const struct consumer *to = arg;
 	struct run_record run;
 	struct violation v;
 	int r = 0;
 
+	(void)offset;
 	if (to->run && run_record_from_json(line, n, &run) == 0) {
 		r = to->run(to->arg, &run);
 		run_record_done(&run);
@@ -250,50 +255,6 @@ static int hand_on(const struct consumer *to, const char *line, size_t n)
 		violation_done(&v);
 	}
 	return r;
-}
-
-/* Hand on the whole lines of @rd; a last line without its end stays */
-static int take_lines(struct reader *rd, const struct consumer *to)
-{
-	size_t start = 0;
-	int r = 0;
-
-	while (!r && start < rd->rest.len) {
-		const char *at = rd->rest.p + start;
-		const char *end = memchr(at, '\n', rd->rest.len - start);
-
-		if (!end)
-			break;
-		start += (size_t)(end - at) + 1;
-		r = hand_on(to, at, (size_t)(end - at));
-	}
-	if (start) {
-		rd->rest.len -= start;
-		memmove(rd->rest.p, rd->rest.p + start, rd->rest.len);
-	}
-	if (rd->rest.len > VIOLATION_LINE_MAX)
-		rd->rest.len = 0;
-	return r;
-}
-
-/* Read to the present end */
-static int drain(struct reader *rd, const struct consumer *to)
-{
-	char chunk[16384];
-
-	for (;;) {
-		const ssize_t n = read(rd->fd, chunk, sizeof(chunk));
-		int r;
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : 0;
-		buf_add(&rd->rest, chunk, (size_t)n);
-		r = take_lines(rd, to);
-		if (r)
-			return r;
-	}
 }
 
 /* The first line that is read of a file that is too large is torn, and passed over */
@@ -310,81 +271,6 @@ static int open_file(const struct violation_store *store, unsigned int i)
 	return fd;
 }
 
-static int each_record(struct violation_store *store, const struct consumer *to, struct err *err)
-{
-	int r = 0;
-
-	if (flock(store->lock, LOCK_SH) < 0)
-		return fail_errno(err, "cannot lock '%s'", store->path);
-	for (unsigned int i = VIOLATION_STORE_FILES; i > 0 && !r; i--) {
-		struct reader rd = { .fd = open_file(store, i - 1) };
-
-		if (rd.fd < 0)
-			continue;
-		r = drain(&rd, to);
-		if (r < 0)
-			(void)fail(err, r, "cannot read '%s': %s", store->path,
-				   strerror(-r));
-		close_fd(&rd.fd);
-		buf_done(&rd.rest);
-	}
-	(void)flock(store->lock, LOCK_UN);
-	return r;
-}
-
-int violation_store_each(struct violation_store *store, store_fn fn, void *arg, struct err *err)
-{
-	return each_record(store, &(struct consumer){ .violation = fn, .arg = arg }, err);
-}
-
-int violation_store_each_run(struct violation_store *store, store_run_fn fn, void *arg,
-			     struct err *err)
-{
-	return each_record(store, &(struct consumer){ .run = fn, .arg = arg }, err);
-}
-
-/* Which file is open as @fd; VIOLATION_STORE_FILES if it is none of them any more */
-static unsigned int file_number(const struct violation_store *store, int fd)
-{
-	struct stat open, named;
-	unsigned int i;
-
-	for (i = 0; i < VIOLATION_STORE_FILES; i++) {
-		char name[NAME_MAX];
-
-		file_name(i, name);
-		if (fd >= 0 && !fstat(fd, &open) &&
-		    !fstatat(store->dir, name, &named, AT_SYMLINK_NOFOLLOW) &&
-		    named.st_ino == open.st_ino)
-			break;
-	}
-	return i;
-}
-
-/* The newest file is another one: read what came between, and go on there */
-static int next_files(struct violation_store *store, struct reader *rd,
-		      const struct consumer *to)
-{
-	int r = 0;
-
-	(void)flock(store->lock, LOCK_SH);
-	if (rd->fd >= 0)	/* Its last lines, from just before the change */
-		r = drain(rd, to);
-	for (unsigned int i = file_number(store, rd->fd); i > 0 && !r; i--) {
-		const int fd = open_file(store, i - 1);
-
-		/* Not there yet: the old one still says where we are */
-		if (fd < 0)
-			continue;
-		close_fd(&rd->fd);
-		rd->rest.len = 0;
-		rd->fd = fd;
-		r = drain(rd, to);
-	}
-	(void)flock(store->lock, LOCK_UN);
-	return r;
-}
-
 int violation_store_watch(const struct violation_store *store, struct err *err)
 {
 	auto_close int watch = inotify_init1(IN_CLOEXEC);
@@ -394,36 +280,6 @@ int violation_store_watch(const struct violation_store *store, struct err *err)
 		return fail(err, -errno, "cannot watch '%s': %s", store->path,
 			    sys_inotify_why(errno));
 	return take_fd(&watch);
-}
-
-int violation_store_follow(struct violation_store *store, store_fn fn, void *arg, struct err *err)
-{
-	const struct consumer to = { .violation = fn, .arg = arg };
-	/* Watch first: what is written from now on is announced */
-	auto_close int watch = violation_store_watch(store, err);
-	struct reader rd = { .fd = -1 };
-	char events[4096];
-	int r = 0;
-
-	if (watch < 0)
-		return watch;
-	for (unsigned int i = 0; i < VIOLATION_STORE_FILES && rd.fd < 0; i++)
-		rd.fd = open_file(store, i);
-	if (rd.fd >= 0)
-		(void)lseek(rd.fd, 0, SEEK_END);
-
-	while (!r) {
-		if (rd.fd >= 0)
-			r = drain(&rd, &to);
-		if (!r && !is_current(store, rd.fd))
-			r = next_files(store, &rd, &to);
-		if (!r && read(watch, events, sizeof(events)) < 0 &&
-		    errno != EINTR)
-			r = fail_errno(err, "cannot watch '%s'", store->path);
-	}
-	close_fd(&rd.fd);
-	buf_done(&rd.rest);
-	return r;
 }
 
 /* Which of the files of @cursor that is; VIOLATION_STORE_FILES if none */
@@ -468,13 +324,13 @@ static int read_lines(int fd, uint64_t *offset, store_line_fn fn, void *arg)
 	return n < 0 ? -errno : 0;
 }
 
-static int stop_reading(void *arg, const char *line, size_t n, uint64_t offset)
+/* Pass over a line; with an @arg, stop there */
+static int pass_over(void *arg, const char *line, size_t n, uint64_t offset)
 {
-	(void)arg;
 	(void)line;
 	(void)n;
 	(void)offset;
-	return 1;
+	return arg != NULL;
 }
 
 static int read_file_at(const struct violation_store *store, unsigned int i,
@@ -509,8 +365,8 @@ int violation_store_read(struct violation_store *store, struct store_cursor *cur
 	if (flock(store->lock, LOCK_SH) < 0)
 		return fail_errno(err, "cannot lock '%s'", store->path);
 	for (unsigned int i = VIOLATION_STORE_FILES; i > 0; i--) {
-		const store_line_fn line = r ? stop_reading : fn;
-		const int stopped = read_file_at(store, i - 1, &from, &to, line, arg);
+		const int stopped = read_file_at(store, i - 1, &from, &to, r ? pass_over : fn,
+						 r ? store : arg);
 
 		r = r ? r : stopped;
 	}
@@ -518,6 +374,73 @@ int violation_store_read(struct violation_store *store, struct store_cursor *cur
 	*lost = newest && cursor_find(&to, newest, from.files[0].born) == VIOLATION_STORE_FILES;
 	*cursor = to;
 	return r < 0 ? fail(err, r, "cannot read '%s': %s", store->path, strerror(-r)) : r;
+}
+
+static int each_record(struct violation_store *store, struct consumer to, struct err *err)
+{
+	struct store_cursor start = { 0 };
+	bool lost;
+
+	return store ? violation_store_read(store, &start, hand_on, &to, &lost, err) : 0;
+}
+
+int violation_store_each(struct violation_store *store, store_fn fn, void *arg, struct err *err)
+{
+	return each_record(store, (struct consumer){ .violation = fn, .arg = arg }, err);
+}
+
+int violation_store_each_run(struct violation_store *store, store_run_fn fn, void *arg,
+			     struct err *err)
+{
+	return each_record(store, (struct consumer){ .run = fn, .arg = arg }, err);
+}
+
+static int keep_line(void *arg, const char *line, size_t n, uint64_t offset)
+{
+	struct buf *lines = arg;
+
+	(void)offset;
+	if (lines->len > VIOLATION_LINE_MAX)
+		return 1;
+	buf_add(lines, line, n);
+	buf_addc(lines, '\n');
+	return 0;
+}
+
+/* @fn may block, and is called without the lock */
+static int hand_on_all(const struct buf *lines, struct consumer *to)
+{
+	const char *end;
+	int r = 0;
+
+	for (const char *at = lines->p; !r && at < lines->p + lines->len; at = end + 1) {
+		end = memchr(at, '\n', lines->len - (size_t)(at - lines->p));
+		r = hand_on(to, at, (size_t)(end - at), 0);
+	}
+	return r;
+}
+
+int violation_store_follow(struct violation_store *store, store_fn fn, void *arg, struct err *err)
+{
+	struct consumer to = { .violation = fn, .arg = arg };
+	/* Watch first: what is written from now on is announced */
+	auto_close int watch = violation_store_watch(store, err);
+	struct store_cursor cursor = { 0 };
+	char events[4096];
+	bool lost;
+	int r = watch < 0 ? watch :
+		violation_store_read(store, &cursor, pass_over, NULL, &lost, err);
+
+	while (!r) {
+		auto_buf struct buf lines = { 0 };
+		const int more = violation_store_read(store, &cursor, keep_line, &lines, &lost,
+						      err);
+
+		r = more < 0 ? more : hand_on_all(&lines, &to);
+		if (!r && !more && read(watch, events, sizeof(events)) < 0 && errno != EINTR)
+			r = fail_errno(err, "cannot watch '%s'", store->path);
+	}
+	return r;
 }
 
 int violation_store_clear(struct violation_store *store, struct err *err)

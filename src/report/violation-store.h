@@ -38,6 +38,8 @@ char *violation_store_default_dir(void);
 /* Open the store in @dir (made if missing, 0700). @file_max: VIOLATION_STORE_FILE_MAX. */
 int violation_store_new(const char *dir, size_t file_max, struct violation_store **ret,
 	      struct err *err);
+/* Open the user's. Without @create, one that is not there is NULL, and nothing is made. */
+int violation_store_open(bool create, struct violation_store **ret, struct err *err);
 void violation_store_free(struct violation_store *store);
 
 /* Append one record: 0 or a negative errno */
@@ -47,8 +49,8 @@ int violation_store_append_run(struct violation_store *store, const struct run_r
 /* Called per record, oldest first; stop by returning non-zero */
 typedef int (*store_fn)(void *arg, const struct violation *v);
 
-/* Walk all refusals; lines that are something else are skipped. 0, what @fn
- * returned, or a negative errno.
+/* Walk all refusals; lines that are something else are skipped, and without a store there
+ * are none. 0, what @fn returned, or a negative errno.
  */
 int violation_store_each(struct violation_store *store, store_fn fn, void *arg, struct err *err);
 

@@ -12,6 +12,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from hello import *
 from tap import *
+from terminal import Terminal
 
 STORE = ".local/state/cloche/violations.jsonl"
 DATA = '<script type="application/json" id="data">'
@@ -189,6 +190,26 @@ def hostile_names_stand_in_the_page_as_data(t):
     for bad in "<", ">", "&", "\u2028", "\u2029", "\u202e", "\x1b":
         lacks(text, bad)
     equal([v[6] for v in refusals_of(json.loads(text))], HOSTILE)
+
+
+@test
+def a_terminal_gets_lines_and_no_page(t):
+    with Terminal([CLOCHE, "report"]) as term:
+        term.expect("nothing is recorded yet")
+        equal(term.wait(), 2)
+    t.shell(f"echo x > {t.away}/a; true").ok()
+    path = os.path.join(t.home, ".local/state/cloche/report.html")
+    with Terminal([CLOCHE, "report"]) as term:
+        term.expect(re.escape(f"file://{path} (--open shows it"))
+        equal(term.wait(), 0)
+    equal(len(runs_of(json.loads(data_of(t.read(path))))), 1)
+    # Colours are for terminals that want them
+    for more, wanted in ({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False):
+        env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        with Terminal([CLOCHE, "violations", "list"], env={**env, **more}, columns=500) as term:
+            equal(term.wait(), 0)
+            contains(term.text, f"    cloche policy allow write {t.away}")
+            equal("\x1b[" in term.text, wanted)
 
 
 @test

@@ -8,6 +8,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
+from terminal import Terminal
 
 STORE = ".local/state/cloche/violations.jsonl"
 
@@ -140,7 +141,7 @@ def a_directory_of_a_config_map_is_followed(t):
 
 @test
 def top_shows_what_runs(t):
-    equal(t.run("top").ok().out.split()[0], "PID")
+    equal(t.run("top").ok().out, "no sandbox runs\n")
     check(not os.path.exists(os.path.join(t.home, ".local")))
     p = t.start("run", "--", "sh", "-c", f"echo x > {t.away}/a; sleep 1000 & echo ready; read x",
                 stdin=subprocess.PIPE)
@@ -169,6 +170,10 @@ input()""") as other:
     contains(r.out, str(p.pid))
     contains(r.out, "sh -c ")
     lacks(r.out, "\x1b")
+    # One line for each, as wide as the terminal
+    with Terminal([CLOCHE, "top"], rows=24, columns=80) as term:
+        line = term.expect(f"\r\n *{p.pid} [^\r]*\r\n")[0]
+        equal(len(line), 80 + len("\r\n") * 2)
     p.stdin.close()
     p.wait()
     equal(json.loads(t.run("top", "--json").ok().out)["sandboxes"], [])
