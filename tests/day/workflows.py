@@ -161,6 +161,9 @@ workflow("make_builds_with_ccache", """
 printf 'int main(void) { return 0; }\\n' > m.c
 printf 'prog: m.c\\n\\tccache cc -o $@ $<\\n' > Makefile
 make -s; ./prog; make -s; ls -1 prog""", "make", "cc", "ccache")
+workflow("java_compiles_and_runs", """
+echo 'class A { public static void main(String[] a) { System.out.println(6 * 7); } }' > A.java
+javac A.java; java -cp . A""", "javac", "java", heavy=True)
 workflow("strace_follows_a_child", "strace -f -qq -e trace=execve sh -c true "
          "2>&1 | grep -c execve", "strace")
 workflow("vim_saves", "vim -es -u NONE -c 'normal iline' -c wq file; cat file", "vim")
@@ -189,6 +192,22 @@ redis-server --port 0 --unixsocket $PWD/r.sock --save '' --daemonize yes \\
 until redis-cli -s r.sock ping 2>/dev/null; do :; done
 redis-cli -s r.sock set a 1; redis-cli -s r.sock get a
 redis-cli -s r.sock shutdown nosave || true""", "redis-server", heavy=True)
+workflow("redis_serves_a_port", """port=$(python3 -c '
+import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+redis-server --bind 127.0.0.1 --port $port --save '' --daemonize yes \\
+  --pidfile $PWD/r.pid >/dev/null
+until redis-cli -p $port ping 2>/dev/null; do :; done
+redis-cli -p $port set a 1; redis-cli -p $port get a
+redis-cli -p $port shutdown nosave || true""", "redis-server", heavy=True)
+workflow("cmake_builds_and_tests", """
+echo 'int main(void) { return 0; }' > m.c
+printf '%s\\n' 'cmake_minimum_required(VERSION 3.0)' 'project(p C)' 'enable_testing()' \\
+  'add_executable(m m.c)' 'add_test(NAME t COMMAND m)' > CMakeLists.txt
+cmake -G Ninja -B out -DCMAKE_C_COMPILER_LAUNCHER=ccache >/dev/null; ninja -C out >/dev/null
+cd out; ctest | grep 'tests passed'""", "cmake", "ninja", "ccache", heavy=True)
+workflow("gdb_stops_at_a_breakpoint", """echo 'int main(void) { return 42; }' > m.c
+cc -g -o m m.c; gdb -q -batch -ex 'break main' -ex run -ex continue ./m 2>/dev/null |
+  grep -o 'Breakpoint 1, main\\|exited with code 052'""", "gdb", "cc", heavy=True)
 workflow("postgres_serves_a_socket", """PATH=$PATH:$(echo /usr/lib/postgresql/*/bin)
 initdb -A trust -D db >/dev/null; sock=$(mktemp -d)
 pg_ctl -s -D db -o "-k $sock -h ''" -w -l log start
@@ -216,6 +235,37 @@ const r = await fetch(s.resolvedUrls.local[0])
 console.log((await r.text()).includes('<p>hi</p>'))
 await s.close()
 """})
+# Tools of npm's that are started as they are in every project
+TOOLS = {
+    "index.js": "module.exports = () => 42;\n",
+    "index.ts": "const n: number = 42;\nconsole.log(n);\n",
+    "main.js": "console.log(require('./index.js')());\n",
+    "index.test.js": "const f = require('./index.js');\n"
+                     "test('answers', () => expect(f()).toBe(42));\n",
+    "index.spec.mjs": "import { expect, test } from 'vitest'\n"
+                      "test('answers', () => expect(42).toBe(42))\n",
+    "eslint.config.js": "module.exports = [{ rules: { 'no-undef': 'off' } }];\n",
+}
+for name, packages, script in (
+        ("esbuild_bundles", ("esbuild",), """esbuild --bundle --log-level=error \\
+  --outfile=out.js index.ts; node out.js"""),
+        ("webpack_bundles", ("webpack@5", "webpack-cli@6"), """webpack --mode production \\
+  --entry ./main.js --target node -o out >/dev/null; node out/main.js"""),
+        ("jest_tests", ("jest@29",), "jest 2>&1 | grep ^Tests:"),
+        ("vitest_tests", ("vitest@3",), "vitest run index.spec.mjs 2>&1 | grep -c '1 passed'"),
+        ("eslint_finds_nothing", ("eslint@9",), "eslint index.js; echo clean"),
+        ("prettier_checks", ("prettier@3",), "prettier --check index.js"),
+        ("concurrently_starts_two", ("concurrently@9",), """concurrently -r 'echo one' \\
+  'echo two' | sort""")):
+    workflow(name, f"PATH=$PWD/node_modules/.bin:$PATH; {script}", "npm", packages=packages,
+             files=TOOLS, heavy=True)
+workflow("turbo_builds_a_package", """node_modules/.bin/turbo run build --no-daemon 2>&1 |
+  grep -o '1 successful'""", "npm", packages=("turbo@2",), heavy=True, quiet=True, files={
+    "turbo.json": '{"tasks":{"build":{}}}',
+    "package.json": '{"name":"p","version":"1.0.0","packageManager":"npm@10.0.0",'
+                    '"workspaces":["packages/*"]}',
+    "packages/a/package.json": '{"name":"a","version":"1.0.0","scripts":'
+                               '{"build":"echo made"}}'})
 workflow("nx_builds_a_package", """node_modules/.bin/nx run a:build --outputStyle=static \\
   --skipNxCache | grep -x made; node_modules/.bin/nx daemon --stop >/dev/null || true""",
          "npm", packages=("nx@20",), heavy=True, files={
