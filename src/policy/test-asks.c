@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "policy/host.h"
 #include "policy/policy.h"
 #include "policy/schema.h"
 #include "policy/settings.h"
@@ -360,6 +361,30 @@ static void add_random(struct asks *asks, uint32_t *seed)
 	}
 }
 
+/* The hosts that a policy of these lines allows are those that the world reaches */
+static void check_enforced(const struct asks *asks)
+{
+	auto_policy struct policy *policy = policy_new("/", NULL);
+	const struct source *source = policy_add_source(policy, SCOPE_USER, "test", NULL,
+							0, "/");
+
+	for (size_t i = 0; i < asks->len; i++) {
+		const struct ask *ask = &asks->v[i];
+
+		if (ask->kind == ASK_HOST)
+			CHECK_INT(policy_add_host(policy,
+				ask->closes ? HOST_DENY : HOST_ALLOW, ask->text, NULL,
+				origin_make(source, NULL, NULL), NULL), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+		struct host host;
+
+		CHECK_INT(host_parse_authority(hosts[i], strlen(hosts[i]), 0, &host), 0);
+		CHECK((host_decide(policy, &host, false).decision == HOST_ALLOWED) ==
+		      reaches(asks, ASK_HOST, hosts[i]));
+	}
+}
+
 /* A point that only @new reaches, and that a listed line is about */
 static void check_world(const struct asks *old, const struct asks *new,
 			enum ask_kind kind, const char *const *points, size_t n,
@@ -397,6 +422,7 @@ TEST(a_diff_lists_what_is_reached_in_addition)
 
 		add_random(&old, &seed);
 		add_random(&new, &seed);
+		check_enforced(&new);
 		check_world(&old, &new, ASK_HOST, hosts, ARRAY_SIZE(hosts), told);
 		check_world(&old, &new, ASK_WRITE, paths, ARRAY_SIZE(paths), told);
 		for (size_t j = 0; j < old.len + new.len; j++) {
