@@ -356,7 +356,7 @@ const p = await b.newPage()
 await p.setContent('<p>hello</p>')
 console.log(await p.textContent('p'))
 await b.close()
-"""}, packages=("playwright-core",), root=False, heavy=True)
+"""}, packages=("playwright-core",), heavy=True)
 
 for job in JOBS:
     learned(job)
