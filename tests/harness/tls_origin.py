@@ -14,6 +14,7 @@ import hashlib
 import http.server
 import os
 import shutil
+import socket
 import ssl
 import subprocess
 import threading
@@ -139,6 +140,16 @@ def origins(handler=Origin):
                           ("93.184.216.38", "wrong"), ("93.184.216.39", "self"),
                           (PLAIN, None), (GOOD, None)):
         serve(address, CERTIFICATES, name, handler)
+
+
+def wait_for_port(process, address):
+    """Until something listens at @address, or @process has ended"""
+    while process.poll() is None:
+        try:
+            socket.create_connection(address).close()
+            return
+        except ConnectionRefusedError:
+            os.sched_yield()
 
 
 def run(t, script, *options, secrets=("TOKEN@good.test",), **more):

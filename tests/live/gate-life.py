@@ -103,8 +103,9 @@ print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True); sys.stdin.readline()
     equal((out, p.returncode), (b"", 0))
 
 
-@test
-def a_long_policy_arrives_whole(t):
+def start_fetching(t):
+    """A run that prints whether a server of the host is refused or allowed, each time
+    that changes; its control socket; the server"""
     server = Server()
     there = f"127.0.0.1:{server.port}"
     ours, theirs = socket.socketpair()
@@ -116,6 +117,12 @@ for want in ("403", "200", "403", "200"):
     print(want, flush=True); sys.stdin.readline()
 ''', pass_fds=[theirs.fileno()])
     theirs.close()
+    return p, ours, there
+
+
+@test
+def a_long_policy_arrives_whole(t):
+    p, ours, there = start_fetching(t)
     equal(p.stdout.readline(), b"403\n")
     many = [f"host-{i}.a-long-name.example.test" for i in range(3000)]
     for domains, want in (([*many, there], b"200\n"), (many, b"403\n"),
@@ -131,17 +138,7 @@ for want in ("403", "200", "403", "200"):
 
 @test
 def a_line_that_is_too_long_is_reported_and_the_next_one_counts(t):
-    server = Server()
-    there = f"127.0.0.1:{server.port}"
-    ours, theirs = socket.socketpair()
-    p = t.start("run", "--control-fd", str(theirs.fileno()), "--",
-                "/usr/bin/python3", "-c", FETCH + f'''
-import time
-for want in ("403", "200", "403", "200"):
-    while want not in tunnel(b"{there}")[1]: time.sleep(0.05)
-    print(want, flush=True); sys.stdin.readline()
-''', pass_fds=[theirs.fileno()])
-    theirs.close()
+    p, ours, there = start_fetching(t)
     ours.settimeout(RUN_SECONDS)
 
     def send(domains, size):

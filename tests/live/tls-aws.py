@@ -8,7 +8,6 @@ and with check-long by botocore, which the aws program has brought along.
 import hashlib
 import json
 import os
-import socket
 import subprocess
 import sys
 import urllib.parse
@@ -328,12 +327,7 @@ post("s3", b"data", "UNSIGNED-PAYLOAD")
 post("sts", b"data", None)
 ''')
     try:
-        while p.poll() is None:
-            try:
-                socket.create_connection((GOOD, 443)).close()
-                break
-            except ConnectionRefusedError:
-                os.sched_yield()
+        wait_for_port(p, (GOOD, 443))
         r = signed(t, "/usr/bin/python3 calls.py").ok()
     finally:
         p.kill()

@@ -342,12 +342,7 @@ def mitmproxy_forwards_the_same_bytes(t):
          "validate_inbound_headers=false"],
         env={**os.environ, "no_proxy": "*"})
     try:
-        while proxy.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", 8443)).close()
-                break
-            except ConnectionRefusedError:
-                os.sched_yield()
+        wait_for_port(proxy, ("127.0.0.1", 8443))
         t.outside("/usr/bin/python3", "sender.py", "127.0.0.1", "8443",
                   t.away + "/mitmproxy-ca-cert.pem", timeout=300).ok()
     finally:

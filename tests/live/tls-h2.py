@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import random
-import socket
 import subprocess
 import sys
 
@@ -297,12 +296,7 @@ def nghttpd_is_spoken_to_as_well(t):
                           f"{CERTIFICATES}/good.key", f"{CERTIFICATES}/good.pem"],
                          stdout=subprocess.PIPE, text=True)
     try:
-        while p.poll() is None:
-            try:
-                socket.create_connection((GOOD, 443)).close()
-                break
-            except ConnectionRefusedError:
-                os.sched_yield()
+        wait_for_port(p, (GOOD, 443))
         r = run(t, """nghttp -H "Authorization: Bearer $TOKEN" https://good.test/file | sha256sum""").ok()
     finally:
         p.kill()
