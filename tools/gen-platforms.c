@@ -104,7 +104,7 @@ static void print_platforms(struct buf *out)
 		 "Made by `tools/gen-platforms.c` from the tables of the program; `make test`\n"
 		 "compares. `cloche doctor` tries all of it on your machine and says which tier\n"
 		 "it gets; `cloche run --tier full` insists on one; `minimumTier` in the\n"
-		 "settings does so for everybody.\n\n");
+		 "settings does so for all users.\n\n");
 	print_matrix(out);
 	print_tiers(out);
 	print_causes(out);

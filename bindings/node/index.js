@@ -39,7 +39,7 @@ const more = Symbol('options, as pairs');
  * A policy, and the commands that run under it.
  *
  * Events: 'violation' (record, run), 'ask' (question, run), 'message' (line,
- * run). A host that no rule mentions is refused unless somebody listens for
+ * run). A host that no rule mentions is refused unless there is a listener for
  * 'ask' when the command starts, and allows it.
  */
 class Sandbox extends EventEmitter {
@@ -54,7 +54,7 @@ class Sandbox extends EventEmitter {
     this.#policy = text(policy);
     this.#options = [...(rest[more] ?? []), ...pairs(rest)];
     this.#program = given ?? program;
-    this.wrap(['true']);   // Wrong options are said at once
+    this.wrap(['true']);   // Wrong options are reported at once
   }
 
   #box(extra = []) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options as they were written: nothing that somebody put on Object.prototype
+// Options as they were written: nothing from Object.prototype
 
 'use strict';
 

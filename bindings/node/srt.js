@@ -22,7 +22,7 @@ const { SandboxViolationStore, toViolation } = require('./srt-store');
 const LISTS = { network: ['allowedDomains', 'deniedDomains'],
                 filesystem: ['denyRead', 'allowRead', 'allowWrite', 'denyWrite'] };
 
-const COMMAND_ID_MIN = 22;   // So that nobody guesses another command's
+const COMMAND_ID_MIN = 22;   // So that a command cannot guess another's
 const CUSTOMS_MAX = 512;     // Settings of single commands that follow updateConfig()
 
 class SandboxInitializeConflictError extends Error {
@@ -53,7 +53,7 @@ const need = () => {
   return state;
 };
 
-// A filter that nobody applies would be worse than none
+// A filter that is not applied would be worse than no filter
 function refuseUnknown(config) {
   if (typeof own(config)?.network?.filterRequest === 'function')
     throw new Error('network.filterRequest is not supported by cloche');
@@ -160,7 +160,7 @@ async function wrapWithSandbox(command, binShell, customConfig, abortSignal, ids
     options: optionsFor(command, binShell, customConfig, ids) }, []);
 }
 
-// The directory is that of whoever spawns it
+// The directory is that of the process that spawns it
 async function wrapWithSandboxArgv(command, binShell, customConfig, abortSignal, _cwd, ids) {
   abortSignal?.throwIfAborted();
   const argv = [program, 'run'];
@@ -235,14 +235,14 @@ function askDoctor() {
   try {
     const said = childProcess.execFileSync(program, ['doctor', '--json'],
       { __proto__: null, stdio: ['ignore', 'pipe', 'ignore'] });
-    return judge(JSON.parse(said));
+    return problemsOf(JSON.parse(said));
   } catch (error) {
-    return error.stdout?.length ? judge(JSON.parse(error.stdout))
+    return error.stdout?.length ? problemsOf(JSON.parse(error.stdout))
       : { errors: [`cloche cannot be run: ${error.message}`], warnings: [] };
   }
 }
 
-function judge({ tier, probes = [] }) {
+function problemsOf({ tier, probes = [] }) {
   const missing = probes.filter((p) => !p.ok && p.why).map((p) => `${p.title}: ${p.why}`);
   if (tier === 'none') return { errors: missing.length ? missing : ['no tier can be had here'], warnings: [] };
   return { errors: [], warnings: tier === 'full' ? [] : missing };
@@ -253,7 +253,7 @@ const defaultWritePaths = () => ['/dev/stdout', '/dev/stderr', '/dev/null', '/de
   '/dev/dtracehelper', '/dev/autofs_nowait', '/tmp/claude', '/private/tmp/claude',
   path.join(os.homedir(), '.npm/_logs'), path.join(os.homedir(), '.claude/debug')];
 
-// The part of a zod schema that embedders use, with cloche as the judge
+// The part of a zod schema that embedders use, checked by cloche
 const SandboxRuntimeConfigSchema = {
   parse(value) {
     const place = new Place();

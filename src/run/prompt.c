@@ -414,7 +414,7 @@ static void ask_again(struct prompt *a)
 {
 	auto_buf struct buf text = { 0 };
 
-	buf_adds(&text, "\r\033[Kcloche: that is none of the answers\n");
+	buf_adds(&text, "\r\033[Kcloche: this is not one of the answers\n");
 	write_tty(a, &text);
 	show_first(a);
 }

@@ -127,7 +127,7 @@ def anything_else_is_asked_again(t):
         for words in ("cancel", "", "maybe", "yesno", "abort no"):
             asked(term, server.target)
             term.send(words + "\n")
-            term.expect("cloche: that is none of the answers")
+            term.expect("cloche: this is not one of the answers")
         asked(term, server.target)
         term.send("\x04")		# Ctrl-D: no answer will come
         equal(term.wait(SECONDS), 0)

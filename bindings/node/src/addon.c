@@ -143,7 +143,7 @@ static void on_closed(uv_handle_t *handle)
 	r->hook = NULL;
 }
 
-/* Nothing more will come; the object may go when nobody has it */
+/* Nothing more will come; the object may go when nothing refers to it */
 static void stop(struct run *r, bool keep_hook)
 {
 	if (r->poll) {

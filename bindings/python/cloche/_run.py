@@ -87,7 +87,7 @@ class Run:
 
     def _guard(self, function):
         """An exception cannot pass through C: it is raised after the turn.
-        C holds no reference: a run that nobody has must end.
+        C holds no reference: a run without references must end.
         """
         weak = weakref.WeakMethod(function)
 
@@ -224,7 +224,7 @@ class Run:
         return future
 
     def _answer(self, number, allow, remember):
-        """Whoever took long to answer may find nobody who asks"""
+        """An answer may come after its question was withdrawn"""
         with self._lock:
             try:
                 if self._run:

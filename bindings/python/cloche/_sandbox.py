@@ -63,7 +63,7 @@ class Sandbox:
         self._runs, self._lock = weakref.WeakSet(), threading.Lock()
         self.on_violation, self.on_ask = on_violation, on_ask
         self.on_message = on_message
-        native.sandbox_free(self._box())	# Mistakes are said at once
+        native.sandbox_free(self._box())	# Mistakes are reported at once
 
     def _box(self, *more):
         return native.sandbox_new(self._program, self._policy,
@@ -265,7 +265,7 @@ def _exchange(run, fds, data):
 
 
 def _write(fd, data):
-    """What is left of @data; nothing if nobody reads any more"""
+    """What is left of @data; nothing if the reader has gone"""
     try:
         return data[os.write(fd, data):]
     except BlockingIOError:

@@ -559,7 +559,7 @@ static int decide_framing(struct http_response *r,
 	if (r->status == STATUS_SWITCHING &&
 	    (!request->websocket ||
 	     !http_header_is(&r->headers, "upgrade", "websocket")))
-		return malformed(why, "the protocol was switched unasked");
+		return malformed(why, "the protocol was switched without a request");
 	if ((r->status < 200 || r->status == STATUS_NO_CONTENT) && has_body(r))
 		return malformed(why, "a response that has no body declares one");
 	if (r->status < 200 || r->tunnel || r->status == STATUS_NO_CONTENT) {
