@@ -204,7 +204,7 @@ peer = mitmproxy()
 for mode, n, unit, scale in (("keep", REQUESTS, "requests/s", 1),
                              ("bulk", BULK, "MiB/s", 1 << 20)):
     found = {"direct": [], "end to end": [], "bound": [], "mitmproxy": []}
-    for _ in range(3):
+    for _ in range(7):
         found["direct"].append(run(mode, n))
         found["end to end"].append(run(mode, n, *OPEN))
         found["bound"].append(run(mode, n, *BOUND))
