@@ -379,6 +379,11 @@ static void watch_settings(struct monitor *w)
 		on_edit(w);
 }
 
+bool monitor_misses_reads(const struct monitor *w)
+{
+	return w->run->decision.plan->talk && !w->masks;
+}
+
 static void tell_silent(const struct monitor *w)
 {
 	const size_t n = w->masks ? fuse_masks_silent(w->masks) : 0;
@@ -387,7 +392,7 @@ static void tell_silent(const struct monitor *w)
 
 	if (words)
 		report_missing(w->report, words);
-	else if (w->run->decision.plan->talk && !w->masks)
+	else if (monitor_misses_reads(w))
 		report_missing(w->report, "denied reads of hidden paths are not reported (/dev/fuse does not open); use --observe full");
 }
 

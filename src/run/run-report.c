@@ -267,24 +267,29 @@ static void print_fix(const struct run *run, const struct policy_why *why)
 
 /* A command that failed and names a file of the host's /tmp, or in profile home of the
  * home, got the sandbox's own directory instead, which no refusal reports: the file was
- * just not there. True if @path is such a file.
+ * just not there. Nor is there a report of what is hidden where /dev/fuse does not open.
+ * True if @path is such a file.
  */
 static bool report_missed(const struct run *run, const char *path)
 {
 	const struct policy *policy = run->decision.policy;
 	const bool tmp = path_is_below("/tmp", path);
+	const bool own = tmp || (policy->profile == PROFILE_HOME && policy->home &&
+				 path_is_below(policy->home, path));
 	auto_buf struct buf safe = { 0 };
 	auto_why struct policy_why why = { 0 };
 	bool told;
 
-	if ((!tmp && (policy->profile != PROFILE_HOME || !policy->home ||
-		      !path_is_below(policy->home, path))) ||
+	if ((!own && (!run->monitor || !monitor_misses_reads(run->monitor))) ||
 	    access(path, F_OK) < 0 ||
 	    policy_why_ask(run->decision.policy, POLICY_WHY_READ, path, &why, NULL) < 0)
 		return false;
 	told = !why.allowed && why.suggest;
 	text_escape(&safe, path);
-	if (told)
+	if (told && !own)
+		output_say(run->output, "%s is hidden from the command; allow it only if the command is to have it",
+			   buf_str(&safe));
+	else if (told)
 		output_say(run->output, "%s is the sandbox's own: the host's %s is not in it%s",
 			   tmp ? "/tmp" : "the home", buf_str(&safe),
 			   tmp ? "" : "; allow it only if the command is to have it");

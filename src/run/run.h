@@ -214,6 +214,9 @@ int monitor_observe(struct monitor *monitor, int listener, struct err *err);
  */
 void monitor_masks(struct monitor *monitor, const int *fds, size_t nfds);
 
+/* True if reads of hidden paths are not reported, as /dev/fuse does not open */
+bool monitor_misses_reads(const struct monitor *monitor);
+
 /* Keep masks and read-only files mounted in the sandbox, whose descriptors run->own has;
  * keep them by the present view; note that a mount covers the file @path
  */

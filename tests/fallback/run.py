@@ -113,12 +113,18 @@ def without_a_listener_the_footer_says_what_is_missing(t):
 @as_root
 def without_fuse_the_footer_says_what_is_missing(t):
     key = t.write(t.home + "/.ssh/id_rsa", "KEY")
-    r = t.outside("unshare", "-m", "sh", "-c", "mount --bind /dev/null "
-                  '/dev/fuse && exec "$@"', "sh", CLOCHE, "run", "--", "sh",
-                  "-c", f"cat {key}; echo > {t.away}/x")
+    run = lambda *argv: t.outside("unshare", "-m", "sh", "-c", "mount --bind /dev/null "
+                                  '/dev/fuse && exec "$@"', "sh", CLOCHE, "run", "--", *argv)
+    r = run("sh", "-c", f"cat {key}; echo > {t.away}/x")
     equal((r.out, t.read(key)), ("", "KEY"))
     contains(r.err, "refused 1 thing")
     contains(r.err, "note: denied reads of hidden paths are not reported")
+    for argv in (("cat", key), ("sh", "-c", "cat ~/.ssh/id_rsa")):
+        r = run(*argv)
+        contains(r.err, f"cloche: {key} is hidden from the command")
+        contains(r.err, f"\n            cloche policy allow read {key}\n")
+    lacks(run("sh", "-c", f": {key}").err, "cloche:")	# It did not fail
+    lacks(t.inside("cat", key).err, "is hidden from")	# The control: it is reported
 
 
 @test
