@@ -75,7 +75,7 @@ def writes_in_the_home(t):
             shutil.rmtree(os.path.join(t.home, entry), ignore_errors=True)
         if t.exists(".cloche.json"):
             os.unlink(".cloche.json")
-        os.makedirs(t.home + "/sub")
+        os.makedirs(t.home + "/sub/dir")
         os.makedirs(t.home + "/.cache/tool")
         os.makedirs(t.home + "/.config", exist_ok=True)
         for path in ("there", "sub/notes.txt", "sub/gone"):
@@ -438,11 +438,11 @@ def without_settings_an_option_is_printed(t):
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen()
-    os.makedirs(t.home + "/sub")
+    os.makedirs(t.home + "/sub/dir")
     t.write(t.home + "/.netrc", "K")
     for script, option in (
             ("cat ~/.netrc", f"--read {t.home}/.netrc"),
-            ("echo x > ~/sub/new", f"--write {t.home}/sub"),
+            ("echo x > ~/sub/dir/new", f"--write {t.home}/sub/dir"),
             (f"curl -sf http://localhost:{server.server_port}/",
              f"--host-port {server.server_port}"),
             (f"python3 -c 'import socket; socket.socket(socket.AF_UNIX)"
