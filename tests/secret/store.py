@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/secret/store.py - the encrypted file, bad files, bad keys, bad disks"""
 
+import errno
 import json
 
 from common import *
