@@ -61,10 +61,13 @@ static void print_help(const struct verb *only)
 		printf("Usage: cloche secret %s [OPTIONS] %s\n%s\n", only->name,
 		       only->synopsis, only->help);
 	else
-		puts("Usage: cloche secret COMMAND [OPTIONS] [NAME]\n\nCommands:");
+		puts("Store credentials, and put them into requests\n\n"
+		     "  cloche secret set NPM_TOKEN\n"
+		     "  cloche run --secret NPM_TOKEN@registry.example.org -- npm publish\n\n"
+		     "Usage: cloche secret COMMAND [OPTIONS] [NAME]\n\nCommands:");
 	for (size_t i = 0; !only && i < ARRAY_SIZE(verbs); i++)
-		printf("  %-17s %-21s %s\n", verbs[i].name, verbs[i].synopsis,
-		       verbs[i].help);
+		printf("  %s%s%s\n      %s\n", verbs[i].name,
+		       *verbs[i].synopsis ? " " : "", verbs[i].synopsis, verbs[i].help);
 	puts("\nOptions:");
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
 		const char *name = options[i].name;

@@ -364,4 +364,13 @@ def everything_can_be_deleted_at_once(t):
     check(not os.path.exists(store_file(t)))
 
 
+@test
+def help_fits_80_columns_and_opens_with_an_example(t):
+    out = t.run("secret", "--help").ok().out
+    contains(out, "\n\n  cloche secret set NPM_TOKEN\n")
+    for text in (out, t.run("secret", "import", "--help").ok().out):
+        for line in text.splitlines():
+            check(len(line) <= 80 and line == line.rstrip(), repr(line))
+
+
 main()
