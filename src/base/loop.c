@@ -194,8 +194,12 @@ static int dispatch(struct loop *loop, int ms)
 	while (loop->next < loop->count && !loop->stopped) {
 		const struct epoll_event ev = loop->events[loop->next++];
 		struct loop_source *source = ev.data.ptr;
-		const int r = source ? source->fn(source->arg, ev.events) : 0;
+		int r;
 
+		if (!source)
+			continue;
+		source->events = ev.events;
+		r = source->fn(source->arg);
 		if (r < 0)
 			return r;
 	}

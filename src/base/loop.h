@@ -11,21 +11,23 @@
 struct err;
 struct loop;
 
-/* Called with the EPOLL* events that are ready. A negative return ends
- * loop_run() with that value; what went wrong is the handler's to remember.
+/* A negative return ends loop_run() with that value; what went wrong is the handler's to
+ * remember
  */
-typedef int (*loop_fn)(void *arg, uint32_t events);
+typedef int (*loop_fn)(void *arg);
 
 /**
  * struct loop_source - A descriptor to wait for; the caller owns both
  * @fd:		Stays open while it is added
  * @fn:		Called when it is ready
  * @arg:	Handed to @fn
+ * @events:	The EPOLL* events for which @fn is called
  */
 struct loop_source {
 	int fd;
 	loop_fn fn;
 	void *arg;
+	uint32_t events;
 };
 
 /**

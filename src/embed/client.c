@@ -223,11 +223,10 @@ static void finish(cloche_run *run)
 }
 
 /* A command in the supervisor's place has no socket: its end is a pidfd's */
-static int on_bare_end(void *arg, uint32_t events)
+static int on_bare_end(void *arg)
 {
 	cloche_run *run = arg;
 
-	(void)events;
 	loop_remove(run->loop, &run->wire.source);
 	close_fd(&run->wire.source.fd);
 	(void)reap(run, 0);

@@ -68,14 +68,13 @@ static struct timer *earliest(const struct timers *t)
  * to a tick; what woke us is over by the exact clock, or we would be woken
  * again and again until the tick comes.
  */
-static int on_expiry(void *arg, uint32_t events)
+static int on_expiry(void *arg)
 {
 	struct timers *t = arg;
 	const int64_t now = now_ms(CLOCK_MONOTONIC);
 	struct timer *timer;
 	uint64_t count;
 
-	(void)events;
 	if (read(t->source.fd, &count, sizeof(count)) < 0)
 		return 0;
 	while ((timer = earliest(t)) != NULL && timer->deadline <= now) {

@@ -152,7 +152,7 @@ static void lose_tls(struct gate *gate)
 	}
 }
 
-int conn_tls_message(void *arg, uint32_t events)
+int conn_tls_message(void *arg)
 {
 	static struct {
 		struct tls_message m;
@@ -162,7 +162,6 @@ int conn_tls_message(void *arg, uint32_t events)
 	const ssize_t got = recv(gate->tls.fd, &in, sizeof(in), MSG_DONTWAIT);
 	struct conn *conn;
 
-	(void)events;
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (got < (ssize_t)sizeof(in.m)) {

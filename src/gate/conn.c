@@ -30,20 +30,20 @@ static void run_later(void *arg)
 	conn_run(arg);
 }
 
-static int on_client(void *arg, uint32_t events)
+static int on_client(void *arg)
 {
 	struct conn *conn = arg;
 
-	splice_end_note(&conn->client, events);
+	splice_end_note(&conn->client, conn->client.source.events);
 	conn_run(conn);
 	return 0;
 }
 
-static int on_server(void *arg, uint32_t events)
+static int on_server(void *arg)
 {
 	struct conn *conn = arg;
 
-	splice_end_note(&conn->server, events);
+	splice_end_note(&conn->server, conn->server.source.events);
 	conn_run(conn);
 	return 0;
 }

@@ -97,7 +97,7 @@ void conn_tunnel(struct conn *conn, bool inspect);
 bool conn_needs_tls(const struct conn *conn);
 void conn_hand_over(struct conn *conn);
 /* A message of cloche-tls's: for the loop, @gate */
-int conn_tls_message(void *gate, uint32_t events);
+int conn_tls_message(void *gate);
 
 /* Let the step function run until it has nothing to do; when called from
  * within it, once more.

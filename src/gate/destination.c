@@ -186,12 +186,12 @@ static int read_answer(struct gate_destination *r)
 	return response.tunnel ? 0 : -EPERM;
 }
 
-static int on_parent(void *arg, uint32_t events)
+static int on_parent(void *arg)
 {
 	struct gate_destination *r = arg;
 	int e;
 
-	splice_end_note(r->end, events);
+	splice_end_note(r->end, r->end->source.events);
 	e = read_answer(r);
 	if (e == -EAGAIN)
 		return 0;

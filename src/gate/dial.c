@@ -59,12 +59,12 @@ static void skip_address(struct dial *d, int error)
 	try_next(d);
 }
 
-static int on_event(void *arg, uint32_t events)
+static int on_event(void *arg)
 {
 	struct dial *d = arg;
 	int error = 0;
 
-	splice_end_note(d->end, events);
+	splice_end_note(d->end, d->end->source.events);
 	if (!d->end->writable)
 		return 0;
 	if (d->end->hung_up)
@@ -87,7 +87,8 @@ static void check_now(struct dial *d)
 	int r;
 
 	if (poll(&p, 1, 0) == 1) {
-		(void)on_event(d, (uint32_t)p.revents);
+		d->end->source.events = (uint32_t)p.revents;
+		(void)on_event(d);
 		return;
 	}
 	r = splice_end_watch(d->loop, d->end);

@@ -252,11 +252,10 @@ static bool take_message(struct gate_client *k)
 	return true;
 }
 
-static int on_control(void *arg, uint32_t events)
+static int on_control(void *arg)
 {
 	struct gate_client *k = arg;
 
-	(void)events;
 	for (int i = 0; i < MESSAGES_MAX && k->control.fd >= 0 && take_message(k); i++)
 		;
 	return 0;
@@ -343,12 +342,11 @@ int gate_client_start(struct gate_client *k, struct err *err)
 	return r;
 }
 
-static int on_listener(void *arg, uint32_t events)
+static int on_listener(void *arg)
 {
 	struct gate_client *k = arg;
 	struct err err = { 0 };
 
-	(void)events;
 	if (gate_client_start(k, &err) < 0) {
 		end_gate(k);
 		report_gone(k, err.msg);
@@ -357,9 +355,8 @@ static int on_listener(void *arg, uint32_t events)
 }
 
 /* If this fails, the first connection tries again */
-static int on_early(void *arg, uint32_t events)
+static int on_early(void *arg)
 {
-	(void)events;
 	(void)gate_client_start(arg, NULL);
 	return 0;
 }

@@ -249,11 +249,10 @@ static bool accept_one(struct gate_listener *l)
 }
 
 /* Whether more wait, the kernel says without being asked */
-static int on_listener(void *arg, uint32_t events)
+static int on_listener(void *arg)
 {
 	struct gate_listener *l = arg;
 
-	(void)events;
 	if (l->row.role == LISTENER_DNS_UDP)
 		dns_serve_datagrams(l->gate, l->source.fd);
 	else if (l->row.role == LISTENER_UNREACHED)
@@ -485,12 +484,11 @@ static void finish_all(void *arg)
 		loop_stop(gate->loop, 0);
 }
 
-static int on_control(void *arg, uint32_t events)
+static int on_control(void *arg)
 {
 	struct gate *gate = arg;
 	int r = take_one_message(gate);
 
-	(void)events;
 	/* Half a policy forbids nothing yet */
 	if (r > 0 && gate->partial_policy.len)
 		r = gate_take_messages(gate);

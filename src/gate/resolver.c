@@ -152,13 +152,12 @@ static void lose_resolver(struct lookup *r)
 		answer_all(LIST_FIRST(&r->questions), &lost);
 }
 
-static int on_reply(void *arg, uint32_t events)
+static int on_reply(void *arg)
 {
 	struct lookup *r = arg;
 	struct resolve_reply reply;
 	ssize_t got;
 
-	(void)events;
 	while (r->source.fd >= 0) {
 		got = recv(r->source.fd, &reply, sizeof(reply), MSG_DONTWAIT);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))

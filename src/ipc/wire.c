@@ -29,7 +29,7 @@ static const unsigned char counts[WIRE_VERBS] = {
 #undef WIRE
 };
 
-static int on_ready(void *arg, uint32_t events);
+static int on_ready(void *arg);
 
 void wire_init(struct wire *wire, int fd)
 {
@@ -200,16 +200,16 @@ static int take_first(struct wire *wire)
 	return 1;
 }
 
-static int on_ready(void *arg, uint32_t events)
+static int on_ready(void *arg)
 {
 	struct wire *wire = arg;
 	char chunk[CHUNK];
 	ssize_t n;
 	int r;
 
-	if (events & EPOLLOUT)
+	if (wire->source.events & EPOLLOUT)
 		(void)push(wire);
-	if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+	if (!(wire->source.events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
 		return 0;
 	n = recv(wire->source.fd, chunk, sizeof(chunk), MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))

@@ -247,7 +247,7 @@ static void set_result(struct request *r, int error)
 	*r->ret = (struct decision){ .answer = DECISION_DONE, .error = error };
 }
 
-static int on_pending(void *arg, uint32_t events)
+static int on_pending(void *arg)
 {
 	struct pending_connect *p = arg;
 	struct seccomp_notif_resp resp = { .id = p->id };
@@ -255,7 +255,6 @@ static int on_pending(void *arg, uint32_t events)
 	bool waits;
 	int error;
 
-	(void)events;
 	if (p->inode < 0) {
 		error = socket_error(p->fd);
 	} else {

@@ -434,13 +434,13 @@ static int pass_on(struct relay *r)
 	return 0;
 }
 
-static int on_ready(void *arg, uint32_t events)
+static int on_ready(void *arg)
 {
 	struct relay *r = arg;
 
 	if (r->from == r->pipe)
 		return pass_on(r);
-	if (events & EPOLLERR)
+	if (r->source.events & EPOLLERR)
 		finish(r);	/* The reader is gone */
 	else
 		copy_in(r);

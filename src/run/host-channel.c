@@ -49,11 +49,10 @@ static void give_up(void *arg)
 		run_abort(c->run);
 }
 
-static int on_parent(void *arg, uint32_t events)
+static int on_parent(void *arg)
 {
 	struct host_channel *c = arg;
 
-	(void)events;
 	loop_remove(c->run->loop, &c->parent);
 	close_fd(&c->parent.fd);
 	give_up(c);

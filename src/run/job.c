@@ -154,13 +154,12 @@ void job_signal(struct job *job, int signal)
 	(void)pidfd_send_signal(job->command, signal, NULL, 0);
 }
 
-static int on_time(void *arg, uint32_t events)
+static int on_time(void *arg)
 {
 	struct job *job = arg;
 	const bool again = job->timed_out;
 	uint64_t n;
 
-	(void)events;
 	(void)!read(job->timer.fd, &n, sizeof(n));
 	job->timed_out = true;
 	if (again || job->command < 0) {

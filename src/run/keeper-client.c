@@ -40,7 +40,7 @@ static void replace_ended(struct keeper_client *k)
 }
 
 /* The keeper has looked at everything once, or covered a file, or ended */
-static int on_keeper(void *arg, uint32_t events)
+static int on_keeper(void *arg)
 {
 	struct keeper_client *k = arg;
 	struct keeper_note note = { 0 };
@@ -48,7 +48,6 @@ static int on_keeper(void *arg, uint32_t events)
 	const ssize_t n = socket_recv(k->keeper.socket, &note, sizeof(note),
 				      NULL, &none);
 
-	(void)events;
 	if (n <= (ssize_t)offsetof(struct keeper_note, covered)) {
 		k->busy = false;
 		replace_ended(k);
@@ -249,9 +248,8 @@ static void replace(struct keeper_client *k)
 }
 
 /* A mount has gone: until then there was nothing to keep */
-static int on_mounts(void *arg, uint32_t events)
+static int on_mounts(void *arg)
 {
-	(void)events;
 	replace(arg);
 	return 0;
 }
@@ -269,7 +267,7 @@ void keeper_client_start(struct keeper_client *k)
 	k->mounts = (struct loop_source){ k->run->own[3], on_mounts, k };
 	r = loop_add(k->run->loop, &k->mounts, EPOLLPRI);
 	if (r < 0 || poll(&before, 1, 0) != 0)
-		(void)on_mounts(k, 0);
+		(void)on_mounts(k);
 }
 
 void keeper_client_early(struct keeper_client *k)

@@ -187,11 +187,10 @@ void monitor_covered(struct monitor *w, const char *path)
 		planted_covered(w->planted, path);
 }
 
-static int on_birth(void *arg, uint32_t events)
+static int on_birth(void *arg)
 {
 	struct monitor *w = arg;
 
-	(void)events;
 	(void)planted_dispatch(w->planted);
 	keep_late(w);
 	return 0;
@@ -213,12 +212,11 @@ static bool is_quiet(void *arg)
 /* When all calls that were let through are over, what they made is in the queue, and
  * what appears after that is not theirs
  */
-static int on_settle(void *arg, uint32_t events)
+static int on_settle(void *arg)
 {
 	struct monitor *w = arg;
 	uint64_t times, count;
 
-	(void)events;
 	(void)!read(w->settle.fd, &times, sizeof(times));
 	if (!observer_settled(w->observer, &count) ||
 	    !planted_dispatch(w->planted))
@@ -260,11 +258,10 @@ static void arm(void *arg)
 static void watch_settings(struct monitor *w);
 static void store_run(const struct monitor *w, bool ended);
 
-static int on_later(void *arg, uint32_t events)
+static int on_later(void *arg)
 {
 	struct monitor *w = arg;
 
-	(void)events;
 	loop_remove(w->run->loop, &w->later);
 	close_fd(&w->later.fd);
 	w->lasts = true;
@@ -404,22 +401,22 @@ void monitor_ready(struct monitor *w)
 		on_edit(w);
 }
 
-static int on_question(void *arg, uint32_t events)
+static int on_question(void *arg)
 {
 	struct monitor *w = arg;
 
 	/* Whatever went wrong with it, the kernel's own floor still holds */
-	if (observer_dispatch(w->observer, events) != 0)
+	if (observer_dispatch(w->observer, w->source.events) != 0)
 		loop_remove(w->run->loop, &w->source);
 	return 0;
 }
 
 /* A mask whose reader is gone must not keep a tracee waiting */
-static int on_attempt(void *arg, uint32_t events)
+static int on_attempt(void *arg)
 {
 	struct monitor *w = arg;
 
-	if (fuse_masks_dispatch(w->masks, events) == 0)
+	if (fuse_masks_dispatch(w->masks, w->attempts.events) == 0)
 		return 0;
 	loop_remove(w->run->loop, &w->attempts);
 	fuse_masks_free(w->masks);

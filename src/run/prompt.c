@@ -340,12 +340,11 @@ static void answer_first(struct prompt *a, char letter)
 	show_next(a);
 }
 
-static int on_question_timer(void *arg, uint32_t events)
+static int on_question_timer(void *arg)
 {
 	struct prompt *a = arg;
 	uint64_t n;
 
-	(void)events;
 	(void)!read(a->timer.fd, &n, sizeof(n));
 	if (!a->queue.len)
 		return 0;
@@ -420,13 +419,13 @@ static void ask_again(struct prompt *a)
 }
 
 /* What is typed while nothing is asked was not meant for us */
-static int on_tty(void *arg, uint32_t events)
+static int on_tty(void *arg)
 {
 	struct prompt *a = arg;
 	char text[64], letter;
 	ssize_t n;
 
-	if (events & (EPOLLERR | EPOLLHUP)) {
+	if (a->tty.events & (EPOLLERR | EPOLLHUP)) {
 		loop_remove(a->run->loop, &a->tty);
 		close_fd(&a->tty.fd);
 		refuse_all(a);
@@ -536,14 +535,13 @@ static void release_control(struct prompt *a)
 	a->control.fd = -1;
 }
 
-static int on_control(void *arg, uint32_t events)
+static int on_control(void *arg)
 {
 	struct prompt *a = arg;
 	char text[4096];
 	const ssize_t n = read(a->control.fd, text, sizeof(text));
 	const char *p = text, *end;
 
-	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {

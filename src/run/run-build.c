@@ -233,12 +233,11 @@ static bool is_readable(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
-static int on_message(void *arg, uint32_t events)
+static int on_message(void *arg)
 {
 	struct run *run = arg;
 	int r;
 
-	(void)events;
 	/* A signal may have made us read it already */
 	if (!is_readable(run->sandbox.socket))
 		return 0;
@@ -248,12 +247,11 @@ static int on_message(void *arg, uint32_t events)
 	return r < 0 ? r : 0;
 }
 
-static int on_death(void *arg, uint32_t events)
+static int on_death(void *arg)
 {
 	struct run *run = arg;
 	int r = 1;
 
-	(void)events;
 	/* Init's last messages may still be unread */
 	while (run->status < 0 && r > 0)
 		r = take_message(run);
@@ -261,13 +259,12 @@ static int on_death(void *arg, uint32_t events)
 	return r < 0 ? r : 0;
 }
 
-static int on_signal(void *arg, uint32_t events)
+static int on_signal(void *arg)
 {
 	struct run *run = arg;
 	struct signalfd_siginfo info;
 	int r = 1;
 
-	(void)events;
 	if (read(run->signals.fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return 0;
 	if (run->serve) {
@@ -286,11 +283,10 @@ static int on_signal(void *arg, uint32_t events)
 	return r < 0 ? r : 0;
 }
 
-static int on_jail_end(void *arg, uint32_t events)
+static int on_jail_end(void *arg)
 {
 	struct run *run = arg;
 
-	(void)events;
 	loop_remove(run->loop, &run->jail_end);
 	output_say(run->output, "pasta ended: there is no network from now on (--net jail)");
 	return 0;

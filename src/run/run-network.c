@@ -625,11 +625,10 @@ static void tell_terminal(uint16_t port)
 }
 
 /* A server that stays up is probably meant for clients outside */
-static int on_server(void *arg, uint32_t events)
+static int on_server(void *arg)
 {
 	struct run_network *n = arg;
 
-	(void)events;
 	loop_remove(n->run->loop, &n->timer);
 	close_fd(&n->timer.fd);
 	if (isatty(STDERR_FILENO) || options_has(n->run->options, OPTION_VERBOSE))

@@ -671,7 +671,7 @@ static void send_value(struct run_secrets *s, size_t row)
 	(void)socket_send(s->program.socket, &m, sizeof(m), &fd, fd >= 0);
 }
 
-static int on_program(void *arg, uint32_t events)
+static int on_program(void *arg)
 {
 	static struct {
 		struct tls_message m;
@@ -681,7 +681,6 @@ static int on_program(void *arg, uint32_t events)
 	const ssize_t got = recv(s->program.socket, &in, sizeof(in),
 				 MSG_DONTWAIT);
 
-	(void)events;
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (got < (ssize_t)sizeof(in.m))

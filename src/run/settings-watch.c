@@ -176,12 +176,11 @@ static void look(struct settings_watch *w, bool time)
 	w->fn(w->arg);
 }
 
-static int on_timer(void *arg, uint32_t events)
+static int on_timer(void *arg)
 {
 	struct settings_watch *w = arg;
 	uint64_t times;
 
-	(void)events;
 	if (read(w->timer.fd, &times, sizeof(times)) == sizeof(times))
 		look(w, true);
 	return 0;
@@ -239,7 +238,7 @@ static bool take_event(struct settings_watch *w, const struct inotify_event *eve
 	return counts;
 }
 
-static int on_events(void *arg, uint32_t unused)
+static int on_events(void *arg)
 {
 	struct settings_watch *w = arg;
 	char buffer[8192] __attribute__((aligned(__alignof__(
@@ -247,7 +246,6 @@ static int on_events(void *arg, uint32_t unused)
 	bool counts = false;
 	ssize_t n;
 
-	(void)unused;
 	for (int i = 0; i < READS_MAX &&
 	     (n = read(w->events.fd, buffer, sizeof(buffer))) > 0; i++) {
 		for (ssize_t at = 0; at < n;) {

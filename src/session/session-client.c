@@ -293,7 +293,7 @@ static void take_violation(const struct joined *j, const struct session_packet *
 	violation_done(&v);
 }
 
-static int on_message(void *arg, uint32_t events)
+static int on_message(void *arg)
 {
 	struct joined *j = arg;
 	static struct session_packet p;
@@ -301,7 +301,6 @@ static int on_message(void *arg, uint32_t events)
 	size_t nfds = 2;
 	const ssize_t n = socket_recv(j->messages.fd, &p, sizeof(p) - 1, fds, &nfds);
 
-	(void)events;
 	if (n < (ssize_t)sizeof(p.head)) {	/* It has ended, and the command with it */
 		loop_stop(j->run->loop, j->answered ? LOOP_OVER : LOOP_AGAIN);
 		return 0;
@@ -351,14 +350,13 @@ static void signal_group(const struct joined *j, int sig)
 }
 
 /* What the terminal sent to our process group did not reach the command's */
-static int on_job_signal(void *arg, uint32_t events)
+static int on_job_signal(void *arg)
 {
 	struct joined *j = arg;
 	struct job *job = &j->run->job;
 	struct signalfd_siginfo info;
 	int sig;
 
-	(void)events;
 	if (read(j->run->signals.fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return 0;
 	sig = (int)info.ssi_signo;

@@ -207,7 +207,7 @@ static void free_client(struct client *c)
 	free(c);
 }
 
-static int on_writable(void *arg, uint32_t events);
+static int on_writable(void *arg);
 
 /* Send what waits, oldest first, until process 1 has enough to read */
 static void flush(struct holder *h)
@@ -251,9 +251,8 @@ static void flush(struct holder *h)
 		loop_remove(h->run.loop, &h->writable);
 }
 
-static int on_writable(void *arg, uint32_t events)
+static int on_writable(void *arg)
 {
-	(void)events;
 	flush(arg);
 	return 0;
 }
@@ -444,7 +443,7 @@ static void take_request(struct client *c)
 }
 
 /* After the first message there are only signals, and the end */
-static int on_client(void *arg, uint32_t events)
+static int on_client(void *arg)
 {
 	struct client *c = arg;
 	struct session_request q;
@@ -452,7 +451,6 @@ static int on_client(void *arg, uint32_t events)
 	size_t nfds = SESSION_JOIN_FDS;
 	const ssize_t n = socket_recv(c->source.fd, &q, sizeof(q), fds, &nfds);
 
-	(void)events;
 	if (n == -EAGAIN)
 		return 0;
 	if (n != (ssize_t)sizeof(q)) {
@@ -489,14 +487,13 @@ static void add_client(struct holder *h, int fd)
 		free_client(c);
 }
 
-static int on_connect(void *arg, uint32_t events)
+static int on_connect(void *arg)
 {
 	struct holder *h = arg;
 	auto_close int fd = accept4(h->listener.fd, NULL, NULL,
 				    SOCK_CLOEXEC | SOCK_NONBLOCK);
 	auto_close int pidfd = -1;
 
-	(void)events;
 	/* A process of a sandbox, or another user's, is not answered */
 	if (fd < 0 || h->nclients == CLIENTS_MAX || session_peer(fd, &pidfd) < 0)
 		return 0;
@@ -507,20 +504,19 @@ static int on_connect(void *arg, uint32_t events)
 /* Nobody can start or find the session while we hold the lock: who has connected is served
  * first
  */
-static int on_idle(void *arg, uint32_t events)
+static int on_idle(void *arg)
 {
 	struct holder *h = arg;
 	struct err err = { 0 };
 	auto_close int dir = session_directory(&err);
 	uint64_t n;
 
-	(void)events;
 	(void)!read(h->idle.fd, &n, sizeof(n));
 	if (dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) < 0) {
 		update_idle(h, LOCK_TRIES_MS);
 		return 0;
 	}
-	(void)on_connect(h, 0);
+	(void)on_connect(h);
 	if (h->nclients) {
 		update_idle(h, LOCK_TRIES_MS);
 		return 0;
@@ -668,11 +664,10 @@ static void tell_ready(struct holder *h, int code)
 	close_fd(&h->ready);
 }
 
-static int on_owner_end(void *arg, uint32_t events)
+static int on_owner_end(void *arg)
 {
 	struct holder *h = arg;
 
-	(void)events;
 	loop_stop(h->run.loop, 0);
 	return 0;
 }

@@ -155,7 +155,7 @@ static int send_ready(int control, const struct setup *s, struct err *err)
 }
 
 /* One connection of the gate's */
-static int on_channel(void *arg, uint32_t events)
+static int on_channel(void *arg)
 {
 	static struct {
 		struct tls_message m;
@@ -168,7 +168,6 @@ static int on_channel(void *arg, uint32_t events)
 	const size_t n = got < (ssize_t)sizeof(in.m) ? 0 : (size_t)got - sizeof(in.m);
 	struct tls_serve serve;
 
-	(void)events;
 	if (got <= 0)
 		return got < 0 && got != -EPIPE && got != -ECONNRESET
 			       ? 0

@@ -93,13 +93,12 @@ static void on_late(void *arg)
 	end_fetch(arg, false);
 }
 
-static int on_pipe(void *arg, uint32_t events)
+static int on_pipe(void *arg)
 {
 	struct fresh *f = arg;
 	char piece[4096];
 	const ssize_t n = read(f->pipe.fd, piece, sizeof(piece));
 
-	(void)events;
 	if (n > 0)
 		bytes_add(&f->in, piece, (size_t)n);
 	explicit_bzero(piece, sizeof(piece));
@@ -110,7 +109,7 @@ static int on_pipe(void *arg, uint32_t events)
 	return 0;
 }
 
-static int on_answer(void *arg, uint32_t events)
+static int on_answer(void *arg)
 {
 	struct refresh *r = arg;
 	struct tls_message m = { 0 };
@@ -119,7 +118,6 @@ static int on_answer(void *arg, uint32_t events)
 	const ssize_t got = socket_recv(r->control.fd, &m, sizeof(m), fds, &n);
 	struct fresh *f = m.id < BOUND_SECRETS_MAX ? &r->v[m.id] : NULL;
 
-	(void)events;
 	if (got <= 0) {
 		if (got != -EAGAIN && got != -EINTR)
 			loop_remove(r->server->loop, &r->control);

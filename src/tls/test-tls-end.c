@@ -12,10 +12,9 @@
 
 static int called;
 
-static int on_event(void *arg, uint32_t events)
+static int on_event(void *arg)
 {
 	(void)arg;
-	(void)events;
 	called++;
 	return 0;
 }

@@ -661,19 +661,18 @@ static void advance(void *arg)
 	}
 }
 
-static int on_event(void *arg, uint32_t events)
+static int on_event(void *arg)
 {
-	(void)events;
 	advance(arg);
 	return 0;
 }
 
-static int on_client(void *arg, uint32_t events)
+static int on_client(void *arg)
 {
 	struct tls_conn *conn = arg;
 
 	/* A reset: what waits for the client will not be read */
-	if (events & EPOLLERR)
+	if (conn->client.source.events & EPOLLERR)
 		conn_close(conn);
 	else
 		advance(conn);

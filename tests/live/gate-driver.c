@@ -251,9 +251,9 @@ static void on_gone(void *arg, const char *why)
 	fprintf(stderr, "gate-driver: %s\n", why);
 }
 
-static int on_client_end(void *arg, uint32_t e)
+static int on_client_end(void *arg)
 {
-	(void)(arg && e);
+	(void)arg;
 	loop_stop(loop, 0);
 	return 0;
 }
@@ -307,13 +307,13 @@ static void reload(const char *text)
 	need(gate_client_reload(keeper, p, &err), &err);
 }
 
-static int on_reload(void *arg, uint32_t e)
+static int on_reload(void *arg)
 {
 	static char text[512];
 	const ssize_t n = read(reload_fd, text, sizeof(text) - 1);
 	char *save = NULL;
 
-	(void)(arg && e);
+	(void)arg;
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
