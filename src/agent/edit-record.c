@@ -64,7 +64,7 @@ int edit_record_save(const char *kind, const char *subject,
 /* The name of a record is a hash, and texts that collide can be found */
 static bool is_about(const json_t *root, const char *subject)
 {
-	const char *file = json_string_value(json_object_get(root, "file"));
+	const char *file = json_get_text(root, "file");
 
 	return file && !strcmp(file, subject);
 }
@@ -75,8 +75,8 @@ bool edit_record_load(const char *kind, const char *subject,
 	auto_close int dir = open_records(NULL);
 	auto_free char *name = record_name(kind, subject);
 	auto_json json_t *root = dir < 0 ? NULL : json_read(dir, name, NULL);
-	const char *old = json_string_value(json_object_get(root, "old"));
-	const char *new = json_string_value(json_object_get(root, "new"));
+	const char *old = json_get_text(root, "old");
+	const char *new = json_get_text(root, "new");
 
 	*ret = (struct edit_record){ 0 };
 	if (old && new && is_about(root, subject))

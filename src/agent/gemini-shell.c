@@ -92,8 +92,7 @@ static char *find_own_tmp(const char *project)
 	auto_free char *home = moved && *moved == '/' ? mem_strdup(moved) : fs_home();
 	auto_free char *list = home ? path_join(home, ".gemini/projects.json") : NULL;
 	auto_json json_t *root = list ? json_read(AT_FDCWD, list, NULL) : NULL;
-	const char *name = json_string_value(json_object_get(
-		json_object_get(root, "projects"), project));
+	const char *name = json_get_text(json_object_get(root, "projects"), project);
 
 	return name && *name && *name != '.' && !strchr(name, '/') ?
 	       mem_printf("%s/.gemini/tmp/%s", home, name) : NULL;

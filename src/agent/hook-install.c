@@ -133,8 +133,7 @@ json_t *hook_settings(const struct hook_target *t, struct err *err)
 /* One hook that starts `cloche hook AGENT`, whichever cloche that is */
 static bool is_our_hook(const struct agent *agent, const json_t *hook)
 {
-	const char *command = json_string_value(
-		json_object_get(hook, "command"));
+	const char *command = json_get_text(hook, "command");
 	const json_t *args = json_object_get(hook, "args");
 	const char *verb = json_string_value(json_array_get(args, 0));
 	const char *name = json_string_value(json_array_get(args, 1));
@@ -192,8 +191,7 @@ static void replace(struct buf *text, struct buf *next)
 static char *prefix_in(const struct buf *text)
 {
 	auto_json json_t *root = json_parse(buf_str(text), text->len, "", NULL);
-	const char *value = json_string_value(json_object_get(
-		json_object_get(root, "env"), PREFIX));
+	const char *value = json_get_text(json_object_get(root, "env"), PREFIX);
 
 	return value ? mem_strdup(value) : NULL;
 }
@@ -477,8 +475,7 @@ char *hook_command(const struct hook_target *t)
 	size_t len, at = find_entry(t->agent, &text, event->theirs, 0, &len);
 	json_t *entry = json_array_get(list, at);
 	json_t *hook = json_array_get(json_object_get(entry, "hooks"), 0);
-	const char *command = json_string_value(json_object_get(hook ? hook : entry,
-								"command"));
+	const char *command = json_get_text(hook ? hook : entry, "command");
 
 	return command ? mem_strdup(command) : NULL;
 }

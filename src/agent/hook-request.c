@@ -104,35 +104,15 @@ void agent_event_names(const struct agent *agent, struct buf *out)
 	}
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
 /* A hook that was installed for another event must not guess */
 static int check_event(const struct hook_call *call, struct err *err)
 {
-	const char *name = text_of(call->root, "hook_event_name");
+	const char *name = json_get_text(call->root, "hook_event_name");
 
 	if (!name || !strcmp(name, call->event->theirs))
 		return 0;
 	return fail(err, -EINVAL, "the hook is for %s and was called for %s; run 'cloche hook install %s' again",
 		    call->event->theirs, name, call->agent->name);
-}
-
-/* Whether @tool is one of those that @list has, with | between them */
-static bool lists(const char *list, const char *tool)
-{
-	const size_t n = strlen(tool);
-
-	while (n && list) {
-		const char *end = strchrnul(list, '|');
-
-		if ((size_t)(end - list) == n && !memcmp(list, tool, n))
-			return true;
-		list = *end ? end + 1 : NULL;
-	}
-	return false;
 }
 
 /* Not a shell that we know. A tool of our matcher runs commands all the same, and they
@@ -141,7 +121,7 @@ static bool lists(const char *list, const char *tool)
 static int check_other(const struct hook_call *call, const char *tool,
 		       struct err *err)
 {
-	if (!lists(call->event->matcher, tool))
+	if (!text_is_choice(call->event->matcher, tool))
 		return 0;
 	return fail(err, -EOPNOTSUPP, "commands of %s cannot be put into the sandbox; use Bash",
 		    tool);
@@ -150,20 +130,20 @@ static int check_other(const struct hook_call *call, const char *tool,
 /* The tool's input; Cursor's older event has the command beside the rest */
 static int find_command(struct hook_call *call, struct err *err)
 {
-	const char *tool = text_of(call->root, "tool_name");
+	const char *tool = json_get_text(call->root, "tool_name");
 	json_t *input = json_object_get(call->root, "tool_input");
 
-	if (!tool && !input && text_of(call->root, "command"))
+	if (!tool && !input && json_get_text(call->root, "command"))
 		input = call->root;
 	else if (!tool)
 		return fail(err, -EINVAL, "the call names no tool");
-	else if (!lists(call->agent->tools, tool))
+	else if (!text_is_choice(call->agent->tools, tool))
 		return check_other(call, tool, err);
 	else if (strncmp(tool, call->agent->tools, strlen(tool)) != 0 &&
 		 json_is_object(input) && !json_object_get(input, "command"))
 		return 0;	/* Claude's Monitor has other things to watch */
 	call->input = input;
-	call->command = text_of(input, "command");
+	call->command = json_get_text(input, "command");
 	if (!call->command)
 		return fail(err, -EINVAL, "the call has no command");
 	call->unsandboxed = json_is_true(json_object_get(input,
@@ -174,7 +154,7 @@ static int find_command(struct hook_call *call, struct err *err)
 static int find_directory(struct hook_call *call, const char *cwd,
 			  struct err *err)
 {
-	const char *theirs = text_of(call->root, "cwd");
+	const char *theirs = json_get_text(call->root, "cwd");
 	const char *dir = NULL;
 
 	call->cwd = theirs && *theirs ? theirs : cwd;
@@ -182,7 +162,7 @@ static int find_directory(struct hook_call *call, const char *cwd,
 		return fail(err, -EINVAL, "cwd '%s' is not absolute",
 			    call->cwd);
 	for (size_t i = 0; !dir && i < ARRAY_SIZE(directories); i++)
-		dir = text_of(call->input, directories[i]);
+		dir = json_get_text(call->input, directories[i]);
 	call->dir = path_resolve(call->cwd, dir && *dir ? dir : ".");
 	return 0;
 }
@@ -209,10 +189,10 @@ int hook_call_parse(const struct agent *agent, const struct agent_event *event,
 		hook_call_done(&call);
 		return r;
 	}
-	call.mode = text_of(call.root, "permission_mode");
-	call.session = text_of(call.root, "session_id");
+	call.mode = json_get_text(call.root, "permission_mode");
+	call.session = json_get_text(call.root, "session_id");
 	if (!call.session)	/* Cursor */
-		call.session = text_of(call.root, "conversation_id");
+		call.session = json_get_text(call.root, "conversation_id");
 	*ret = call;
 	return 0;
 }

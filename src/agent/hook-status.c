@@ -95,8 +95,7 @@ static char *find_line(const char *reply, size_t n)
 	const char *line = NULL;
 
 	for (size_t i = 0; !line && i < ARRAY_SIZE(keys); i++)
-		line = json_string_value(json_object_get(json_object_get(
-			inner ? inner : root, keys[i]), "command"));
+		line = json_get_text(json_object_get(inner ? inner : root, keys[i]), "command");
 	return line ? mem_strdup(line) : NULL;
 }
 

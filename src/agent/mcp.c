@@ -27,6 +27,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "run/settings-edit.h"
 
 static const char *const scopes[MCP_SCOPES] = {
@@ -308,20 +309,15 @@ bool mcp_is_steering(const char *name)
 {
 	static const char *const heads[] = { "XDG_", "CLOCHE_", "CLAUDE_", "GIT_",
 					     "LD_" };
-	static const char *const names[] = { "HOME", "PATH", "PWD", "TMPDIR",
-		"SHELL", "GCONV_PATH", "DBUS_SESSION_BUS_ADDRESS",
-		"SSH_AUTH_SOCK" };
+	static const char names[] =
+		"HOME PATH PWD TMPDIR SHELL GCONV_PATH DBUS_SESSION_BUS_ADDRESS SSH_AUTH_SOCK";
 	const size_t n = strlen(name);
 
 	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
 		if (!strncmp(name, heads[i], strlen(heads[i])))
 			return true;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!strcmp(name, names[i]))
-			return true;
-	}
-	return n >= 6 && !strcasecmp(name + n - 6, "_proxy");
+	return text_has_word(names, name) || (n >= 6 && !strcasecmp(name + n - 6, "_proxy"));
 }
 
 const char *mcp_steering_variable(const struct mcp_server *s)

@@ -31,6 +31,7 @@
 #include "base/text.h"
 #include "policy/policy.h"
 #include "run/decision.h"
+#include "run/exec-error.h"
 #include "run/options.h"
 #include "run/policy-why.h"
 
@@ -303,9 +304,9 @@ void shim_list_done(struct shim_list *list)
 
 static int add_row(const json_t *row, struct shim_list *list)
 {
-	const char *name = json_string_value(json_object_get(row, "name"));
-	const char *path = json_string_value(json_object_get(row, "path"));
-	const char *real = json_string_value(json_object_get(row, "real"));
+	const char *name = json_get_text(row, "name");
+	const char *path = json_get_text(row, "path");
+	const char *real = json_get_text(row, "real");
 	struct shim *shim;
 
 	if (!name || !path || !real || *path != '/' || *real != '/' ||
@@ -463,26 +464,11 @@ int shim_remove(const char *name, struct err *err)
 	return r;
 }
 
-/* What a shell would start */
-static char *first_on_path(const char *name, const char *path)
-{
-	char *dir;
-
-	while ((dir = path_next_dir(&path))) {
-		auto_free char *owned = dir;
-		char *file = path_join(*owned ? owned : ".", name);
-
-		if (access(file, X_OK) == 0)
-			return file;
-		free(file);
-	}
-	return NULL;
-}
-
 enum shim_state shim_state(const struct shim *shim, const char *path)
 {
 	auto_buf struct buf text = { 0 };
-	auto_free char *first = first_on_path(shim->name, path);
+	auto_free char *cwd = getcwd(NULL, 0);
+	auto_free char *first = exec_error_find(shim->name, path, cwd ? cwd : "/");
 	const int r = read_script(shim->path, &text);
 
 	if (r == -ENOENT)

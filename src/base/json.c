@@ -313,6 +313,11 @@ json_t *json_text(const char *text)
 	return json_string(buf_str(&safe));
 }
 
+const char *json_get_text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
 void json_path_key(struct buf *path, const char *key)
 {
 	if (*key && !key[strcspn(key, ".[]\"\\")]) {

@@ -66,6 +66,9 @@ int json_next(const char *text, size_t n, struct json_place *place);
  */
 json_t *json_text(const char *text);
 
+/* The text of the member @key of @object; NULL if there is none, or it is no text */
+const char *json_get_text(const json_t *object, const char *key);
+
 /* Append one step to a path, quoted where it must be */
 void json_path_key(struct buf *path, const char *key);
 void json_path_index(struct buf *path, size_t index);

@@ -92,6 +92,18 @@ TEST(shell_arguments_survive_quoting)
 	check_quoted("~", "'~'");
 }
 
+TEST(a_word_is_one_of_a_list)
+{
+	CHECK(text_has_word("bin lib lib64", "lib"));
+	CHECK(!text_has_word("bin lib lib64", "lib6"));
+	CHECK(!text_has_word("bin lib lib64", "bin lib"));
+	CHECK(!text_has_word("bin", ""));
+	CHECK(text_is_choice("user|project", "project"));
+	CHECK(!text_is_choice("user|project", "proj"));
+	CHECK(!text_is_choice("user|project", "user|project"));
+	CHECK(!text_is_choice("user", "") && !text_is_choice(NULL, "user"));
+}
+
 TEST(text_grows_by_whatever_is_added)
 {
 	auto_buf struct buf b = { 0 };

@@ -267,9 +267,21 @@ uint64_t text_hash(const char *s)
 	return h;
 }
 
+bool text_is_choice(const char *choices, const char *word)
+{
+	const size_t n = word ? strlen(word) : 0;
+
+	for (; n && choices; choices = strchr(choices, '|')) {
+		choices += *choices == '|';
+		if (strcspn(choices, "|") == n && !strncmp(choices, word, n))
+			return true;
+	}
+	return false;
+}
+
 bool text_has_word(const char *words, const char *word)
 {
-	const size_t n = strlen(word);
+	const size_t n = strchr(word, ' ') ? 0 : strlen(word);
 
 	if (!strcmp(words, "*"))
 		return true;

@@ -77,6 +77,9 @@ struct text_near {
  */
 bool text_near_try(struct text_near *near, const char *candidate);
 
+/* True if @word is one of @choices, as in "user|project"; of NULL none is, nor is "" */
+bool text_is_choice(const char *choices, const char *word);
+
 /* True if @word is one of @words, which have blanks between them, or those are "*" */
 bool text_has_word(const char *words, const char *word);
 

@@ -492,10 +492,9 @@ static json_t *policy_json(const struct policy *p,
 /* "  (FILE:LINE: KEY)" or what stands for it */
 static void print_origin(json_t *origin)
 {
-	const char *file = json_string_value(json_object_get(origin, "file"));
-	const char *key = json_string_value(json_object_get(origin, "key"));
-	const char *reason = json_string_value(json_object_get(origin,
-							       "reason"));
+	const char *file = json_get_text(origin, "file");
+	const char *key = json_get_text(origin, "key");
+	const char *reason = json_get_text(origin, "reason");
 	json_t *line = json_object_get(origin, "line");
 
 	if (!json_is_object(origin))
@@ -523,7 +522,7 @@ static void print_value(json_t *o)
 	fputs(buf_str(&safe), stdout);
 	if (json_object_get(o, "if"))
 		printf(", while %s",
-		       json_string_value(json_object_get(o, "if")));
+		       json_get_text(o, "if"));
 	print_origin(json_object_get(o, "origin"));
 }
 
@@ -560,13 +559,13 @@ static void print_entries(json_t *entries, bool verbose)
 
 static void print_policy(json_t *all, bool verbose)
 {
-	const char *name = json_string_value(json_object_get(all, "project"));
+	const char *name = json_get_text(all, "project");
 	const char *key;
 	json_t *value;
 
 	terminal_line(stdout, "project: %s", name ? name : "none (nothing is writable by default)");
 	printf("agents' mode: %s (of their hooks; 'cloche run' always uses the sandbox)\n",
-	       json_string_value(json_object_get(all, "mode")));
+	       json_get_text(all, "mode"));
 	json_object_foreach(json_object_get(all, "settings"), key, value) {
 		json_t *entries = json_object_get(value, "entries");
 

@@ -25,7 +25,7 @@ static int64_t number(const json_t *of, const char *key)
 
 static const char *text(const json_t *of, const char *key)
 {
-	const char *s = json_string_value(json_object_get(of, key));
+	const char *s = json_get_text(of, key);
 
 	return s ? s : "";
 }

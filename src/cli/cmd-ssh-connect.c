@@ -22,6 +22,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/command-line.h"
@@ -58,17 +59,11 @@ static int dial_gate(struct err *err)
 static int ask(int fd, const struct host *host, struct err *err)
 {
 	auto_buf struct buf out = { 0 };
+	int r;
 
 	http_connect_write(host, NULL, &out);
-	for (size_t at = 0; at < out.len;) {
-		const ssize_t n = send(fd, out.p + at, out.len - at,
-				       MSG_NOSIGNAL);
-
-		if (n < 0 && errno != EINTR)
-			return fail_errno(err, "cannot ask the network gate");
-		at += n < 0 ? 0 : (size_t)n;
-	}
-	return 0;
+	r = fs_tell(fd, out.p, out.len);
+	return r < 0 ? fail(err, r, "cannot ask the network gate: %s", strerror(-r)) : 0;
 }
 
 /* Byte by byte: what follows the head is for ssh */

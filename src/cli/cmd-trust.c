@@ -185,8 +185,8 @@ static int list_approvals(const struct call *call)
 		if (call_flag(call, "json"))
 			break;
 		terminal_line(stdout, "%s  %s",
-			json_string_value(json_object_get(record, "id")),
-			json_string_value(json_object_get(record, "source")));
+			json_get_text(record, "id"),
+			json_get_text(record, "source"));
 		json_array_foreach(json_object_get(record, "asks"), n, line)
 			terminal_line(stdout, "  %s", json_string_value(line));
 	}

@@ -119,19 +119,6 @@ char verb_option_letter(const struct verb_option *flag)
 	return !strcmp(flag->verb, "diff") && !strcmp(flag->name, "patch") ? 'p' : 0;
 }
 
-/* @value is one of @all, as in "user|project" */
-static bool is_choice(const char *all, const char *value)
-{
-	const size_t n = value ? strlen(value) : 0;
-
-	for (; n && all; all = strchr(all, '|')) {
-		all += *all == '|';
-		if (strcspn(all, "|") == n && !strncmp(all, value, n))
-			return true;
-	}
-	return false;
-}
-
 /* "--name", "--name=value", "--name value" or "-n" of the verb alone. Returns the words
  * used, or a negative errno: -ENOENT, without a message, if there is no such option.
  */
@@ -155,7 +142,7 @@ static int parse_flag(struct call *call, char **argv, struct err *err)
 	next = flag->argument && !value && argv[1];
 	value = next ? argv[1] : value;
 	if (takes_run(call) && option_find(name, n) < OPTION_COUNT &&
-	    flag->argument && !is_choice(flag->argument, value))
+	    flag->argument && !text_is_choice(flag->argument, value))
 		return -ENOENT;	/* --write PATH, not --write project|user */
 	r = option_check(flag->name, flag->argument, value, err);
 	if (r < 0)

@@ -58,7 +58,7 @@ void state_time(int64_t seconds, char ret[32])
 
 static const char *name_of(const json_t *object)
 {
-	const char *name = json_string_value(json_object_get(object, "name"));
+	const char *name = json_get_text(object, "name");
 
 	return name ? name : "";
 }
@@ -158,8 +158,7 @@ static bool is_listed(const json_t *tables)
 
 	json_array_foreach(tables, i, value) {
 		const json_t *table = json_object_get(value, "table");
-		const char *family = json_string_value(
-			json_object_get(table, "family"));
+		const char *family = json_get_text(table, "family");
 
 		if (family && !strcmp(family, RULESET_FAMILY) &&
 		    !strcmp(name_of(table), RULESET_TABLE))

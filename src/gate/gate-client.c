@@ -144,13 +144,12 @@ static void take_violation(struct gate_client *k, const struct gate_message *m,
 			   const char *text, size_t n)
 {
 	const struct gate_message seen = { .kind = GATE_SEEN, .id = m->id };
-	struct violation v;
+	auto_violation struct violation v = { 0 };
 
 	if (violation_from_json(text, n, &v, NULL) < 0)
 		return;
 	v.pid = find_client(k, m);
 	violation_report(&k->config.sink, &v);
-	violation_done(&v);
 	/* The client may go now; a gate that is behind goes on by its timer */
 	if (m->id)
 		(void)send(k->control.fd, &seen, sizeof(seen),

@@ -586,14 +586,13 @@ bool planted_dispatch(struct planted *b)
 
 static void report_exposed(const struct planted *b, const char *path)
 {
-	struct violation v = {
+	auto_violation struct violation v = {
 		.kind = VIOLATION_FS_WRITE, .count = 1, .op = mem_strdup("open"),
 		.target = mem_strdup(path), .reason = mem_strdup(
 			"opened while it was replaced from outside; compare it with what you saved"),
 	};
 
 	violation_report(b->config.sink, &v);
-	violation_done(&v);
 }
 
 void planted_covered(struct planted *b, const char *path)

@@ -314,9 +314,10 @@ int quarantine_restore(const char *state, const char *id, struct err *err)
 static void report_entry(const struct quarantine_config *c, const char *path, bool gone,
 		 const char *reason, const char *id, const struct err *err)
 {
-	struct violation v = { .kind = VIOLATION_QUARANTINE, .count = 1,
-			       .op = mem_strdup("quarantine"),
-			       .target = mem_strdup(path) };
+	auto_violation struct violation v = {
+		.kind = VIOLATION_QUARANTINE, .count = 1,
+		.op = mem_strdup("quarantine"), .target = mem_strdup(path),
+	};
 
 	if (err) {
 		v.error = -err->code;
@@ -329,7 +330,6 @@ static void report_entry(const struct quarantine_config *c, const char *path, bo
 					       id);
 	}
 	violation_report(c->sink, &v);
-	violation_done(&v);
 }
 
 char *quarantine_target(const char *root, const char *path)

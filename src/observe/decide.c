@@ -654,7 +654,7 @@ void decide_report(const struct observer_config *config, const struct notificati
 {
 	const struct resolved_path *p = g->path;
 	auto_free char *given = path_resolve("/", name->full);
-	struct violation v = {
+	auto_violation struct violation v = {
 		.kind = g->kind, .error = g->error,
 		.pid = tracee_process(q->tracee, NULL), .count = 1,
 		.op = mem_strdup(q->call->name),
@@ -672,7 +672,6 @@ void decide_report(const struct observer_config *config, const struct notificati
 		v.reason = mem_strdup(g->verdict.reason);
 	suggest(&v, config->home, q, g);
 	violation_report(config->sink, &v);
-	violation_done(&v);
 }
 
 int decide_send(const struct observer_config *config, const struct notification *q,

@@ -321,7 +321,7 @@ static void report(struct fuse_masks_run *m, const struct fuse_mask_event *event
 	struct observer_verdict verdict = { 0 };
 	struct reading reading;
 	auto_free char *target = NULL, *asked = NULL;
-	struct violation v = { .kind = VIOLATION_FS_READ, .count = 1 };
+	auto_violation struct violation v = { .kind = VIOLATION_FS_READ, .count = 1 };
 	const char *reason;
 	bool shown;
 
@@ -351,7 +351,6 @@ static void report(struct fuse_masks_run *m, const struct fuse_mask_event *event
 	else if (!verdict.final && !shown)
 		suggestion_fill(&v, NULL);
 	violation_report(m->sink, &v);
-	violation_done(&v);
 }
 
 int fuse_masks_dispatch(struct fuse_masks_run *m, uint32_t events)

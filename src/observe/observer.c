@@ -456,7 +456,7 @@ static int decide_notification(struct observer *o, struct notification *q,
 static int refuse_filtered(struct observer *o, const struct notification *q)
 {
 	struct seccomp_notif_resp resp = { .id = q->notif->id, .error = -EPERM };
-	struct violation v = {
+	auto_violation struct violation v = {
 		.kind = VIOLATION_SYSCALL, .error = EPERM, .count = 1,
 	};
 
@@ -464,7 +464,6 @@ static int refuse_filtered(struct observer *o, const struct notification *q)
 		v.pid = tracee_process(q->tracee, NULL);
 		observer_rules_describe_call(q->notif->data.nr, &v);
 		violation_report(o->config->sink, &v);
-		violation_done(&v);
 	}
 	o->stats.refused++;
 	return sys_notif_send(o->config->listener, &resp);

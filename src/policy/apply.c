@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -321,7 +322,7 @@ static int add_secrets(const struct apply *apply, const struct entry *e,
 
 	json_object_foreach(e->value, name, secret) {
 		const json_t *hosts = json_object_get(secret, "hosts");
-		const char *from = json_string_value(json_object_get(secret, "from"));
+		const char *from = json_get_text(secret, "from");
 		auto_buf struct buf text = { 0 };
 		auto_free char *limits = json_dumps(secret, JSON_COMPACT);
 		int r;

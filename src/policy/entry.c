@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -403,7 +404,7 @@ static int read_credential(const struct ask_context *ctx,
 	const json_t *mode = json_object_get(entry->value, "mode");
 	int r = 0;
 
-	v->text = json_string_value(json_object_get(entry->value, key));
+	v->text = json_get_text(entry->value, key);
 	if (!v->text || !*v->text)
 		return fail(why, -EINVAL, "needs a \"%s\"", key);
 	if (!is_word(mode, "deny") && !is_word(mode, "mask"))

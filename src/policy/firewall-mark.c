@@ -35,7 +35,7 @@ json_t *firewall_mark_read(void)
 bool firewall_mark_is_up(void)
 {
 	auto_json json_t *mark = firewall_mark_read();
-	const char *state = json_string_value(json_object_get(mark, "state"));
+	const char *state = json_get_text(mark, "state");
 
 	return state && (!strcmp(state, "up") || !strcmp(state, "deny-all"));
 }

@@ -23,6 +23,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "policy/apply.h"
 #include "policy/file-reader.h"
 #include "policy/git.h"
@@ -459,19 +460,9 @@ static int apply_all(struct load *load, struct managed *locks)
 						load->facts.err);
 }
 
-static const char *const system_dirs[] = {
-	"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "nix",
-	"opt", "proc", "run", "sbin", "sys", "tmp", "usr", "var",
-};
-
-static bool is_system(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++) {
-		if (!strcmp(system_dirs[i], name))
-			return true;
-	}
-	return false;
-}
+/* Directories of "/" that the system needs */
+static const char system_dirs[] =
+	"bin boot dev etc lib lib32 lib64 libx32 nix opt proc run sbin sys tmp usr var";
 
 static void deny_one(struct policy *policy, const char *path)
 {
@@ -512,7 +503,7 @@ static int block_outside_reads(struct policy *policy,
 	for (size_t i = 0; i < names.len; i++) {
 		auto_free char *path = path_join("/", names.v[i]);
 
-		if (!is_system(names.v[i]) &&
+		if (!text_has_word(system_dirs, names.v[i]) &&
 		    reader->kind(reader->arg, path, NULL) == FILE_READER_DIR)
 			deny_one(policy, path);
 	}

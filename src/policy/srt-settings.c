@@ -371,11 +371,6 @@ static int check_object(const char *row, const char *at, json_t *object,
 	return r;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	return json_string_value(json_object_get(object, key));
-}
-
 /* As a pattern, what ends in a slash matches no path */
 static bool is_dead_glob(const char *text)
 {
@@ -452,8 +447,8 @@ static const char *entry_fault(const json_t *entry, const json_t *network,
 			       bool enforced)
 {
 	const char *fault = claims_fault(entry);
-	const bool mask = !strcmp(text_of(entry, "mode"), "mask");
-	const char *path = text_of(entry, "path");
+	const bool mask = !strcmp(json_get_text(entry, "mode"), "mask");
+	const char *path = json_get_text(entry, "path");
 
 	if (fault)
 		return fault;
@@ -470,7 +465,7 @@ static const json_t *find_variable(const json_t *variables, const char *name)
 	size_t i;
 
 	json_array_foreach(variables, i, entry) {
-		if (!strcmp(text_of(entry, "name"), name))
+		if (!strcmp(json_get_text(entry, "name"), name))
 			return entry;
 	}
 	return NULL;
@@ -488,12 +483,12 @@ static int check_pairs(const json_t *credentials, struct err *err)
 	for (size_t i = 0; i < json_array_size(pairs) * ARRAY_SIZE(slots); i++) {
 		const char *slot = slots[i % ARRAY_SIZE(slots)];
 		const size_t pair = i / ARRAY_SIZE(slots);
-		const char *name = text_of(json_array_get(pairs, pair), slot);
+		const char *name = json_get_text(json_array_get(pairs, pair), slot);
 		const json_t *entry = name ? find_variable(
 			json_object_get(credentials, "envVars"), name) : NULL;
 
 		if (name && (json_object_get(seen, name) || !entry ||
-			     strcmp(text_of(entry, "mode"), "mask") != 0 ||
+			     strcmp(json_get_text(entry, "mode"), "mask") != 0 ||
 			     json_object_get(entry, "extract") ||
 			     json_object_get(entry, "decode")))
 			return fail(err, -EINVAL, "credentials.awsPairs.%zu.%s: '%s' must be a variable that is masked as a whole, in one slot only",
@@ -523,7 +518,7 @@ static int check_credentials(const json_t *root, const json_t *credentials,
 			if (fault)
 				return fail(err, -EINVAL, "credentials.%s.%zu: %s",
 					    lists[k], i, fault);
-			masked |= !strcmp(text_of(entry, "mode"), "mask");
+			masked |= !strcmp(json_get_text(entry, "mode"), "mask");
 		}
 	}
 	if (masked && !json_object_get(network, "tlsTerminate") &&

@@ -75,6 +75,8 @@ void violation_add_text(struct buf *out, const char *s);
 void violation_copy(struct violation *to, const struct violation *from);
 void violation_done(struct violation *v);
 
+#define auto_violation	__attribute__((cleanup(violation_done)))
+
 /* One JSON line, with its newline; bytes that are not UTF-8 become U+FFFD, and
  * characters that could deceive a reader (controls, bidi, "<>") are \uXXXX
  */

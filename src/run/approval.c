@@ -172,8 +172,7 @@ static void put(json_t *list, const struct settings_source *source,
 	}
 	for (i = json_array_size(list); i-- > 0 &&
 					json_array_size(list) >= RECORDS_MAX;) {
-		const char *id = json_string_value(json_object_get(
-			json_array_get(list, i), "id"));
+		const char *id = json_get_text(json_array_get(list, i), "id");
 
 		if (!id || access(id, F_OK) < 0)
 			json_array_remove(list, i);
@@ -283,8 +282,7 @@ int approvals_remove(bool (*drop)(void *arg, const char *id), void *arg,
 	int r = change_begin(&c, err), removed = 0;
 
 	for (size_t i = json_array_size(c.list); r == 0 && i-- > 0;) {
-		const char *id = json_string_value(json_object_get(
-			json_array_get(c.list, i), "id"));
+		const char *id = json_get_text(json_array_get(c.list, i), "id");
 
 		if (id && !drop(arg, id))
 			continue;

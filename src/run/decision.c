@@ -65,7 +65,7 @@ static char *named_start(const char *asked, const char *real)
 }
 
 /* The real start directory: rules and mounts speak of real paths */
-static char *start_directory(const struct options *options, struct err *err)
+static int start_directory(const struct options *options, char **ret, struct err *err)
 {
 	const char *asked = options_get(options, OPTION_CWD);
 	auto_free char *named = NULL, *link = NULL;
@@ -74,39 +74,28 @@ static char *start_directory(const struct options *options, struct err *err)
 
 	if (!asked && !getcwd(real, sizeof(real))) {
 		if (errno == ENOENT)
-			fail(err, -ENOENT, "the current directory was removed; start in another, or use --cwd");
-		else if (errno == ERANGE)
-			fail(err, -ENAMETOOLONG, "the path of the current directory is too long (%d bytes at most); start in another, or use --cwd",
-			     PATH_MAX - 1);
-		else
-			fail_errno(err, "cannot tell the current directory");
-		return NULL;
+			return fail(err, -ENOENT, "the current directory was removed; start in another, or use --cwd");
+		if (errno == ERANGE)
+			return fail(err, -ENAMETOOLONG, "the path of the current directory is too long (%d bytes at most); start in another, or use --cwd",
+				    PATH_MAX - 1);
+		return fail_errno(err, "cannot tell the current directory");
 	}
 	/* getcwd() marks a directory outside the root this way */
-	if (!asked && real[0] != '/') {
-		fail(err, -ENOENT, "the current directory is not reachable from /");
-		return NULL;
-	}
-	if (asked && !realpath(asked, real)) {
-		fail_errno(err, "--cwd '%s'", asked);
-		return NULL;
-	}
+	if (!asked && real[0] != '/')
+		return fail(err, -ENOENT, "the current directory is not reachable from /");
+	if (asked && !realpath(asked, real))
+		return fail_errno(err, "--cwd '%s'", asked);
 	named = named_start(asked, real);
 	link = symlink_guard_start(named);
-	if (link) {
-		fail(err, -ELOOP, "'%s' goes through the symbolic link '%s', which a command could have made; start in '%s' if you mean that",
-		     named, link, real);
-		return NULL;
-	}
-	if (stat(real, &st) == 0 && !S_ISDIR(st.st_mode)) {
-		fail(err, -ENOTDIR, "'%s' is not a directory", real);
-		return NULL;
-	}
-	if (access(real, X_OK) < 0) {
-		fail_errno(err, "cannot enter '%s'", real);
-		return NULL;
-	}
-	return mem_strdup(real);
+	if (link)
+		return fail(err, -ELOOP, "'%s' goes through the symbolic link '%s', which a command could have made; start in '%s' if you mean that",
+			    named, link, real);
+	if (stat(real, &st) == 0 && !S_ISDIR(st.st_mode))
+		return fail(err, -ENOTDIR, "'%s' is not a directory", real);
+	if (access(real, X_OK) < 0)
+		return fail_errno(err, "cannot enter '%s'", real);
+	*ret = mem_strdup(real);
+	return 0;
 }
 
 static struct origin option_origin(struct policy *policy, const char *name)
@@ -258,13 +247,13 @@ int decision_policy_report(const struct options *options, bool check,
 			  struct policy **ret, struct settings_report *report,
 			  struct err *err)
 {
-	auto_free char *cwd = start_directory(options, err);
+	auto_free char *cwd = NULL;
 	auto_request struct settings_request request = { 0 };
 	auto_json json_t *approvals = NULL;
-	int r;
+	int r = start_directory(options, &cwd, err);
 
-	if (!cwd)
-		return err->code;
+	if (r < 0)
+		return r;
 	settings_request_init(&request, cwd);
 	request.flag = options_get(options, OPTION_SETTINGS);
 	request.no_settings = options_has(options, OPTION_NO_SETTINGS);

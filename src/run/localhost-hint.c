@@ -175,7 +175,7 @@ static void find_elsewhere(const char *project, bool *there,
 
 static void report(const struct violation_sink *sink, uint16_t port, bool host)
 {
-	struct violation v = {
+	auto_violation struct violation v = {
 		.kind = VIOLATION_NET_PORT, .error = ECONNREFUSED, .count = 1,
 		.op = mem_strdup("connect"),
 		.target = mem_printf("localhost:%u", port),
@@ -192,7 +192,6 @@ static void report(const struct violation_sink *sink, uint16_t port, bool host)
 	};
 
 	violation_report(sink, &v);
-	violation_done(&v);
 }
 
 void localhost_hint_report(const struct localhost_hint *local, const char *project,

@@ -450,7 +450,7 @@ static int take_answer(struct prompt *a, const json_t *answer,
 {
 	const json_t *id = json_object_get(answer, "id");
 	const json_t *allow = json_object_get(answer, "allow");
-	const char *scope = json_string_value(json_object_get(answer, "scope"));
+	const char *scope = json_get_text(answer, "scope");
 	const bool always = scope && !strcmp(scope, "always");
 	const bool session = always || (scope && !strcmp(scope, "session"));
 	size_t i = 0;

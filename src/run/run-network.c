@@ -431,7 +431,7 @@ static void report_connect(struct run_network *n,
 			   const char *fix)
 {
 	char host[INET6_ADDRSTRLEN], port[8];
-	struct violation v = {
+	auto_violation struct violation v = {
 		.kind = VIOLATION_NET_CONNECT, .error = error, .count = 1,
 	};
 	struct stat st;
@@ -452,7 +452,6 @@ static void report_connect(struct run_network *n,
 	else if (fix)
 		v.suggest_edit = mem_strdup(fix);
 	violation_report(monitor_sink(n->run->monitor), &v);
-	violation_done(&v);
 }
 
 /* On the command's behalf, or not at all */

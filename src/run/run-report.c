@@ -49,7 +49,7 @@ static void record_limit(const struct run *run, enum policy_number number,
 			 const char *reason)
 {
 	const struct origin *origin = &run->decision.policy->numbers[number].origin;
-	struct violation v = {
+	auto_violation struct violation v = {
 		.kind = VIOLATION_LIMIT, .error = names[number].error,
 		.op = mem_strdup(VIOLATION_OP_LIMIT),
 		.target = mem_strdup(names[number].target),
@@ -63,7 +63,6 @@ static void record_limit(const struct run *run, enum policy_number number,
 		v.rule_file = mem_printf("%s:%u", origin->source->name,
 					 origin_line(origin));
 	violation_report(monitor_sink(run->monitor), &v);
-	violation_done(&v);
 }
 
 void run_report_limit(struct run *run, enum policy_number number, bool sure,
@@ -135,7 +134,7 @@ static void record_variables(const struct run *run)
 	for (char **e = environ; *e; e++) {
 		const size_t n = strcspn(*e, "=");
 		const struct env_verdict verdict = env_decide(run->decision.policy, *e, n);
-		struct violation v = {
+		auto_violation struct violation v = {
 			.kind = VIOLATION_VARIABLE, .count = 1,
 			.op = mem_strdup("execve"), .target = mem_strndup(*e, n),
 			.reason = mem_strdup("looks like a secret, so it was not passed"),
@@ -144,7 +143,6 @@ static void record_variables(const struct run *run)
 
 		if (n && !verdict.pass && verdict.secret)
 			violation_report(monitor_sink(run->monitor), &v);
-		violation_done(&v);
 	}
 }
 
@@ -156,14 +154,13 @@ static void report_jobs(const struct run *run)
 	for (const char *at = run->jobs; *at == '\n';) {
 		const size_t n = strcspn(++at, "\n");
 		auto_free char *name = mem_strndup(at, n);
-		struct violation v = {
+		auto_violation struct violation v = {
 			.kind = VIOLATION_JOB, .count = 1,
 			.op = mem_strdup("exit"), .target = mem_strdup(name),
 			.reason = mem_strdup("a background job ends with the command that started it"),
 		};
 
 		violation_report(monitor_sink(run->monitor), &v);
-		violation_done(&v);
 		buf_adds(&shown, shown.len ? ", " : "");
 		text_escape(&shown, name);
 		at += n;

@@ -199,7 +199,7 @@ static void limit(const struct list_rule *rule, struct bound_secret *secret)
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		const char *text =
-			json_string_value(json_object_get(root, parts[i].key));
+			json_get_text(root, parts[i].key);
 
 		if (text)
 			*parts[i].value = mem_strdup(text);
@@ -356,8 +356,7 @@ static json_t *list_pairs(const struct policy *policy, struct run_secrets *s)
 		json_t *pair = json_loads(list->v[i].text, 0, NULL);
 
 		for (size_t k = 0; k < ARRAY_SIZE(slots); k++) {
-			const char *name = json_string_value(
-				json_object_get(pair, slots[k]));
+			const char *name = json_get_text(pair, slots[k]);
 
 			if (name && getenv(name) && !has_secret(s, name))
 				*vec_push(&s->notes) = mem_printf(
@@ -444,7 +443,7 @@ static int take_answer(struct run_secrets *s, const char *text, size_t n,
 		*vec_push(&s->notes) =
 			mem_strdup(json_string_value(json_array_get(notes, i)));
 	if (!r)
-		buf_adds(pem, json_string_value(json_object_get(root, "ca")));
+		buf_adds(pem, json_get_text(root, "ca"));
 	return r;
 }
 

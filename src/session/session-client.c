@@ -286,11 +286,10 @@ static void take_exited(const struct joined *j, const struct session_packet *p)
 static void take_violation(const struct joined *j, const struct session_packet *p)
 {
 	struct host_channel *channel = j->run->output->channel;
-	struct violation v = { 0 };
+	auto_violation struct violation v = { 0 };
 
 	if (channel && violation_from_json(p->text, strlen(p->text), &v, NULL) == 0)
 		(void)host_channel_violation(channel, &v);
-	violation_done(&v);
 }
 
 static int on_message(void *arg)
