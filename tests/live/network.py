@@ -315,7 +315,7 @@ def low_port():
 @test
 def a_server_that_is_only_inside_says_so(t):
     port = low_port()
-    line = f"cloche run --publish {port}\n".encode()
+    line = f"--publish {port} makes it reachable from the host\n".encode()
     p, _ = serve_inside(t, port, "-v")
     contains(p.stderr.readline(), line)
     _, rest = p.communicate(b"\n", 60)
@@ -335,7 +335,7 @@ def the_port_hint_goes_to_the_terminal(t):
     t.write("serve.py", SERVE)
     with Terminal(["sh", "-c", f"{CLOCHE} run -- python3 serve.py {port} >log 2>&1"],
                   cwd=t.dir) as term:
-        term.expect(f"cloche run --publish {port}\r")
+        term.expect(f"--publish {port} makes it reachable from the host\r")
         term.send("\n")
         equal(term.wait(), 0)
     equal(t.read("log"), f"{port}\n")
