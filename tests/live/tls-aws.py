@@ -124,6 +124,19 @@ send("GET", "/a%20b", "z=1&a=%2F&a=", "dynamodb", token=False)
 
 
 @test
+def the_token_is_replaced_once_where_settings_name_its_header(t):
+    origins(Amazon)
+    t.write("calls.py", SIGNER + 'send("GET", "/", "Action=GetCallerIdentity")\n')
+    secrets = {name: {"hosts": ["good.test"]} for name in KEYS}
+    secrets["AWS_SESSION_TOKEN"]["header"] = "X-Amz-Security-Token"
+    path = t.write(t.away + "/own.json", json.dumps({"secrets": secrets}))
+    r = run(t, "/usr/bin/python3 calls.py", "-s", path, secrets=(), env=KEYS).ok()
+    (_, path, headers, body), = Origin.seen
+    check(verifies(path, headers, body, "GET"), str(headers), repr(r))
+    equal(headers["x-amz-security-token"], KEYS["AWS_SESSION_TOKEN"])
+
+
+@test
 def what_cannot_be_signed_again_is_refused_with_the_reason(t):
     origins(Amazon)
     t.write("calls.py", SIGNER + r'''
