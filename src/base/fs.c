@@ -102,7 +102,8 @@ char *fs_link(const char *fmt, ...)
 	path = mem_vprintf(fmt, ap);
 	va_end(ap);
 	n = readlink(path, target, sizeof(target));
-	return n > 0 ? mem_strndup(target, (size_t)n) : NULL;
+	/* A link that fills the buffer may be cut */
+	return n > 0 && (size_t)n < sizeof(target) ? mem_strndup(target, (size_t)n) : NULL;
 }
 
 int fs_fd_link(int fd, char *path, size_t size)
