@@ -93,6 +93,7 @@ static const struct row {
 	AGENT_ROW(DIR_CLAUDE, "CLAUDE.md")
 	AGENT_ROW(DIR_CLAUDE, "plugins")
 	AGENT_ROW(DIR_CLAUDE, "rules")
+	AGENT_ROW(DIR_CLAUDE, "output-styles")
 	AGENT_ROW(DIR_CLAUDE, "remote-settings.json")
 	AGENT_ROW(DIR_HOME, ".codex/config.toml")
 	AGENT_ROW(DIR_HOME, ".codex/hooks.json")

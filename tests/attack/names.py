@@ -488,7 +488,7 @@ x.code-workspace opencode.json opencode.jsonc crush.json .crush.json .devcontain
 .github/hooks/x .amazonq/x .kiro/x .roo/x .junie/x .windsurf/x .gemini/x .codex/x
 .agents/x .cursor/x .continue/x .qwen/x .factory/x .kilocode/x .openhands/x
 .claude/settings.json .claude/settings.local.json .claude/commands/x .claude/agents/x
-.claude/skills/x .claude/hooks/x .mcp.json .aider.conf.yml .cloche.json
+.claude/skills/x .claude/output-styles/x .claude/hooks/x .mcp.json .aider.conf.yml .cloche.json
 .Rprofile .Renviron .pdbrc .pryrc .irbrc .iex.exs .ghci .gdbinit .lldbinit .octaverc
 .ocamlinit .psysh.php .perldb .byebugrc .rdbgrc .radian_profile .psqlrc .sqliterc
 .inputrc .tmux.conf .screenrc .autoenv .autoenv.zsh .envrc .npmrc .ripgreprc

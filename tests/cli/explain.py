@@ -247,7 +247,7 @@ def a_preset_is_what_its_agent_needs_and_no_more(t):
 SHARED = {
     "claude": (".claude", ("projects/p/x.jsonl", "todos/x", "history.jsonl"),
                ("settings.json", "CLAUDE.md", "plugins/x", "skills/x", "hooks/x",
-                "remote-settings.json", "new")),
+                "remote-settings.json", "output-styles/x", "new")),
     "codex": (".codex", ("sessions/x", "state_5.sqlite", "logs_2.sqlite-wal"),
               ("config.toml", "hooks.json", "environments.toml", "AGENTS.md", "rules/x",
                "prompts/x", "skills/x", "plugins/x", "packages/x", ".env")),
