@@ -55,8 +55,7 @@ def files_and_dns_need_no_other_program(t):
     programs, err = resolver_for(t, "files dns")
     equal(programs, {os.path.basename(os.environ["CLOCHE"])})
     # The name is allowed: what is missing is the address
-    contains(err, "(resolved to a loopback address)\n            cloche policy "
-             "allow host 127.7.7.7\n")
+    contains(err, "(resolved to a loopback address; run it again with --allow 127.7.7.7)\n")
 
 
 @test
