@@ -170,6 +170,14 @@ static void report_jobs(const struct run *run)
 			   buf_str(&shown));
 }
 
+/* True unless the command succeeded, or its reader went away: git has the status of
+ * SIGPIPE when its pager is left early
+ */
+static bool has_failed(const struct run *run)
+{
+	return run->status && run->status != 128 + SIGPIPE;
+}
+
 /* Those that look like secrets where the command failed, which may be why; all of
  * them with -v
  */
@@ -180,7 +188,7 @@ static void report_variables(const struct run *run)
 	auto_buf struct buf secrets = { 0 }, others = { 0 }, safe = { 0 };
 
 	if (options_has(run->options, OPTION_QUIET) ||
-	    (!verbose && (!run->status || run->job.timed_out ||
+	    (!verbose && (!has_failed(run) || run->job.timed_out ||
 			  run->status == 128 + SIGINT)))
 		return;
 	add_withheld(policy, true, &secrets);
@@ -416,7 +424,7 @@ void run_report(struct run *run)
 		/* Who ends the command by a signal means its jobs as well */
 		if (!run->job.timed_out && run->status < 128)
 			report_jobs(run);
-		monitor_finish(run->monitor, run->status != 0);
+		monitor_finish(run->monitor, has_failed(run));
 		run_report_hints(run);
 	}
 	if (run->decision.plan->ephemeral)
