@@ -107,7 +107,9 @@ def a_failed_command_gets_no_advice_to_pass_the_value(t):
 def beside(t, store):
     """Our programs, with another one for the store"""
     for name in ("cloche", "cloche-tls"):
-        shutil.copy(os.path.join(os.path.dirname(CLOCHE), name), t.away)
+        # Once: the cloche-tls of the run before was killed and may still be ending
+        if not os.path.exists(os.path.join(t.away, name)):
+            shutil.copy(os.path.join(os.path.dirname(CLOCHE), name), t.away)
     t.write(t.away + "/cloche-secret", "#!/bin/sh\n" + store)
     os.chmod(t.away + "/cloche-secret", 0o755)
     return t.away + "/cloche", "run", "--secret", "NOWHERE@good.test", "--"
