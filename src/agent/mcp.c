@@ -55,11 +55,9 @@ static const struct place {
 
 enum mcp_scope mcp_scope_find(const char *name)
 {
-	enum mcp_scope scope = 0;
+	const int r = text_index(scopes, MCP_SCOPES, name);
 
-	while (scope < MCP_SCOPES && strcmp(scopes[scope], name) != 0)
-		scope++;
-	return scope;
+	return r < 0 ? MCP_SCOPES : (enum mcp_scope)r;
 }
 
 const char *mcp_scope_name(enum mcp_scope scope)
@@ -716,15 +714,9 @@ bool mcp_options_of(const char *cwd, const char *name, char *const *words, size_
 {
 	auto_free char *at = mem_strdup(cwd);
 
-	while (!options_in(at, name, words, n, ret)) {
-		char *above = path_parent(at);
-
-		if (!strcmp(above, at)) {
-			free(above);
-			return false;
-		}
-		free(at);
-		at = above;
-	}
-	return true;
+	do {
+		if (options_in(at, name, words, n, ret))
+			return true;
+	} while (path_up(at));
+	return false;
 }

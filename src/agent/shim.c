@@ -143,18 +143,13 @@ static bool is_in_work_tree(const char *dir)
 {
 	auto_free char *at = mem_strdup(dir);
 
-	for (;;) {
+	do {
 		auto_free char *git = path_join(at, ".git");
-		char *above;
 
 		if (access(git, F_OK) == 0)
 			return true;
-		if (!strcmp(at, "/"))
-			return false;
-		above = path_parent(at);
-		free(at);
-		at = above;
-	}
+	} while (path_up(at));
+	return false;
 }
 
 /* Why a shim must not lie in @dir, which exists; NULL if it may */

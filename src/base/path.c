@@ -88,6 +88,16 @@ bool path_is_below(const char *dir, const char *path)
 	return path_is_within(dir, path) && strcmp(dir, path) != 0;
 }
 
+bool path_up(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (!path[1])
+		return false;
+	slash[slash == path] = '\0';
+	return true;
+}
+
 char *path_parent(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -23,6 +23,9 @@ bool path_is_below(const char *dir, const char *path);
 /* The directory above; "/" is above itself. The caller frees. */
 char *path_parent(const char *path);
 
+/* Cut the absolute @path to the directory above it; false, and nothing is done, at "/" */
+bool path_up(char *path);
+
 /* The next directory of *@list, as in $PATH or NULL, which moves on; NULL at its end. The
  * caller frees.
  */

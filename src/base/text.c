@@ -279,6 +279,33 @@ bool text_is_choice(const char *choices, const char *word)
 	return false;
 }
 
+int text_index(const char *const *names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (names[i] && !strcmp(names[i], name))
+			return (int)i;
+	}
+	return -EINVAL;
+}
+
+bool text_matches(const char *patterns, const char *name, size_t n)
+{
+	for (const char *p = patterns; *p; p += strspn(p, " ")) {
+		const size_t len = strcspn(p, " ");
+		const char *star = memchr(p, '*', len), *end = p + len;
+		const size_t head = star ? (size_t)(star - p) : len;
+		const size_t tail = star ? len - head - 1 : 0;
+
+		p = end;
+		if ((star ? n > head + tail : n == len) &&
+		    !strncasecmp(end - len, name, head) &&
+		    !strncasecmp(end - tail, name + n - tail, tail) &&
+		    (!star || tail || !memchr(name + head, '.', n - head)))
+			return true;
+	}
+	return false;
+}
+
 bool text_has_word(const char *words, const char *word)
 {
 	const size_t n = strchr(word, ' ') ? 0 : strlen(word);

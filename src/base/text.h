@@ -80,6 +80,15 @@ bool text_near_try(struct text_near *near, const char *candidate);
 /* True if @word is one of @choices, as in "user|project"; of NULL none is, nor is "" */
 bool text_is_choice(const char *choices, const char *word);
 
+/* The index of @name among @n @names, of which some may be NULL; or -EINVAL */
+int text_index(const char *const *names, size_t n, const char *name);
+
+/* True if one of @patterns, with blanks between them, matches the @n bytes of @name,
+ * in any case. A pattern has at most one "*", which stands for any text; at its end, for
+ * any text without a dot.
+ */
+bool text_matches(const char *patterns, const char *name, size_t n);
+
 /* True if @word is one of @words, which have blanks between them, or those are "*" */
 bool text_has_word(const char *words, const char *word);
 

@@ -81,12 +81,9 @@ bool dedup_covers(const struct policy_dedup *seen, unsigned int key,
 {
 	auto_free char *at = path_resolve("/", path);
 
-	while (!dedup_find(seen, key, at, NULL)) {
-		char *slash = strrchr(at, '/');
-
-		if (!at[1])
-			return false;
-		slash[slash == at] = '\0';
-	}
-	return true;
+	do {
+		if (dedup_find(seen, key, at, NULL))
+			return true;
+	} while (path_up(at));
+	return false;
 }

@@ -237,16 +237,9 @@ static void add_in_parents(struct policy *p, const struct source *source,
 {
 	auto_free char *dir = mem_strdup(p->cwd);
 
-	for (;;) {
-		char *parent = path_parent(dir);
-		const bool last = !strcmp(parent, dir);
-
+	do {
 		add_row(p, source, dir, row);
-		free(dir);
-		dir = parent;
-		if (last)
-			return;
-	}
+	} while (path_up(dir));
 }
 
 /* Also at the default place of @row's directory, if it was moved from there. $HOME may

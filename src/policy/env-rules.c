@@ -272,28 +272,17 @@ bool env_is_secret_value(const char *value)
 	return has_url_password(value);
 }
 
+/* True if @list has the variable; with @valued, as "NAME=VALUE" */
 static bool is_listed(const struct policy *policy, enum string_list list,
-		      const char *name, size_t n)
+		      const char *name, size_t n, bool valued)
 {
 	const struct list_rules *rules = &policy->lists[list];
 
 	for (size_t i = 0; i < rules->len; i++) {
 		const char *text = rules->v[i].text;
 
-		if (strcspn(text, "=") == n && !memcmp(text, name, n))
-			return true;
-	}
-	return false;
-}
-
-/* True if a value of its own is set: "NAME=VALUE" */
-static bool is_given(const struct policy *policy, const char *name, size_t n)
-{
-	const struct list_rules *rules = &policy->lists[LIST_ENV_SET];
-
-	for (size_t i = 0; i < rules->len; i++) {
-		if (!strncmp(rules->v[i].text, name, n) &&
-		    rules->v[i].text[n] == '=')
+		if (!strncmp(text, name, n) &&
+		    (text[n] == '=' || (!valued && !text[n])))
 			return true;
 	}
 	return false;
@@ -315,11 +304,11 @@ struct env_verdict env_decide(const struct policy *policy, const char *entry,
 	const char *value = entry[n] ? entry + n + 1 : "";
 	const struct row *row;
 
-	if (is_listed(policy, LIST_ENV_DENY, entry, n))
-		return is_given(policy, entry, n) ?
+	if (is_listed(policy, LIST_ENV_DENY, entry, n, false))
+		return is_listed(policy, LIST_ENV_SET, entry, n, true) ?
 			(struct env_verdict){ .replaced = true, .reason = "stays outside; the command has another value" } :
 			stays(true, "a credential by the settings");
-	if (is_listed(policy, LIST_ENV_SET, entry, n))
+	if (is_listed(policy, LIST_ENV_SET, entry, n, false))
 		return passes("named by --env");
 	if (policy->profile == PROFILE_SRT)
 		return passes("profile srt passes everything");

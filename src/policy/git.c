@@ -172,7 +172,6 @@ bool git_discover(const struct file_reader *reader, const char *start,
 	for (int i = 0; i < WALK_MAX; i++) {
 		const enum file_reader_kind kind = kind_of(reader, repo.top,
 						      ".git");
-		char *parent;
 
 		if (kind == FILE_READER_DIR) {
 			repo.dir = path_join(repo.top, ".git");
@@ -182,15 +181,8 @@ bool git_discover(const struct file_reader *reader, const char *start,
 		} else if (kind == FILE_READER_FILE) {
 			found = follow_pointer(reader, &repo);
 		}
-		if (found || kind == FILE_READER_FILE)
+		if (found || kind == FILE_READER_FILE || !path_up(repo.top))
 			break;
-		parent = path_parent(repo.top);
-		if (!strcmp(parent, repo.top)) {
-			free(parent);
-			break;
-		}
-		free(repo.top);
-		repo.top = parent;
 	}
 	if (found)
 		*ret = repo;

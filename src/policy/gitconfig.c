@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 
 #define BOOLEAN "|true|false|yes|no|on|off|1|0"
 
@@ -90,50 +91,17 @@ struct cursor {
 	struct buf section;
 };
 
-/* "core.bare", "remote.*.url" or "color.*" in @len bytes */
-static bool matches(const char *pattern, size_t len, const char *key)
-{
-	const char *star = memchr(pattern, '*', len);
-	const size_t n = strlen(key);
-	const size_t head = star ? (size_t)(star - pattern) : len;
-	const size_t tail = star ? len - head - 1 : 0;
-
-	if (!star)
-		return n == len && !memcmp(pattern, key, n);
-	return n > head + tail && !strncmp(pattern, key, head) &&
-	       !memcmp(star + 1, key + n - tail, tail) &&
-	       !strchr(key + (tail ? n - tail + 1 : head), '.');
-}
-
-static bool has_key(const char *keys, const char *key)
-{
-	for (const char *p = keys; *p; p += strspn(p, " ")) {
-		const size_t len = strcspn(p, " ");
-
-		if (matches(p, len, key))
-			return true;
-		p += len;
-	}
-	return false;
-}
-
 /* True of what leads git to no program: not "ext::sh -c x", not an option */
 static bool is_ordinary_url(const char *value)
 {
-	static const char *const schemes[] = {
-		"https", "http", "ssh", "git", "file", "git+ssh", "ssh+git",
-	};
+	static const char schemes[] = "https http ssh git file git+ssh ssh+git";
 	const char *end = strstr(value, "://");
+	auto_free char *scheme = end ? mem_strndup(value, (size_t)(end - value)) : NULL;
 	const char *slash = strchr(value, '/'), *helper = strstr(value, "::");
 
 	if (*value == '-' || (helper && (!slash || helper < slash)))
 		return false;
-	for (size_t i = 0; end && i < ARRAY_SIZE(schemes); i++) {
-		if (strlen(schemes[i]) == (size_t)(end - value) &&
-		    !strncmp(schemes[i], value, (size_t)(end - value)))
-			return true;
-	}
-	return !end;
+	return !scheme || text_has_word(schemes, scheme);
 }
 
 static bool is_ordinary_path(const char *value)
@@ -153,34 +121,21 @@ static bool has_ordinary_name(const char *key)
 	return !path || is_ordinary_path(path);
 }
 
-static bool is_one_of(const char *words, const char *value)
-{
-	const size_t n = strlen(value);
-
-	for (const char *p = words;; p++) {
-		const size_t len = strcspn(p, "|");
-
-		if (len == n && !strncmp(p, value, n))
-			return true;
-		p += len;
-		if (!*p)
-			return false;
-	}
-}
-
 static bool is_value(const char *want, const char *value)
 {
 	if (!want)
 		return true;
 	if (!strcmp(want, "@url"))
 		return is_ordinary_url(value);
-	return !strcmp(want, "@path") ? is_ordinary_path(value) : is_one_of(want, value);
+	if (!strcmp(want, "@path"))
+		return is_ordinary_path(value);
+	return *value ? text_is_choice(want, value) : *want == '|';
 }
 
 static const struct gitkey *find_key(const char *key, const char *value)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(gitkeys); i++) {
-		if (has_key(gitkeys[i].keys, key) && has_ordinary_name(key) &&
+		if (text_matches(gitkeys[i].keys, key, strlen(key)) && has_ordinary_name(key) &&
 		    is_value(gitkeys[i].value, value))
 			return &gitkeys[i];
 	}

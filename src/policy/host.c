@@ -334,20 +334,12 @@ static bool ends_in(const char *name, size_t n, const char *suffix)
  */
 static bool is_registry(const char *name)
 {
-	static const char *const labels[] = {
-		"ac", "co", "com", "edu", "go", "gob", "gouv", "gov", "ltd",
-		"mil", "ne", "net", "nhs", "nom", "or", "org", "plc", "sch",
-	};
-	const char *dot = strchr(name, '.');
+	static const char labels[] =
+		"ac co com edu go gob gouv gov ltd mil ne net nhs nom or org plc sch";
+	const size_t n = strcspn(name, ".");
 
-	if (!dot || strlen(dot + 1) != 2)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
-		if (strlen(labels[i]) == (size_t)(dot - name) &&
-		    !strncmp(labels[i], name, (size_t)(dot - name)))
-			return true;
-	}
-	return false;
+	return name[n] && strlen(name + n + 1) == 2 &&
+	       text_matches(labels, name, n);
 }
 
 /* Anyone gets a name below these from their one owner. People allow them on

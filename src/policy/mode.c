@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "policy/policy.h"
 #include "shell/command-pattern.h"
 
@@ -24,13 +25,11 @@ const char *mode_name(enum mode mode)
 
 int mode_parse(const char *name, enum mode *ret)
 {
-	for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
-		if (!strcmp(names[mode], name)) {
-			*ret = mode;
-			return 0;
-		}
-	}
-	return -EINVAL;
+	const int r = text_index(names, MODE_COUNT, name);
+
+	if (r >= 0)
+		*ret = (enum mode)r;
+	return r < 0 ? r : 0;
 }
 
 static bool is_platform(const struct policy *policy)

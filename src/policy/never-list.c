@@ -10,6 +10,7 @@
 
 #include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "policy/host.h"
 #include "policy/policy.h"
 #include "policy/protected-names.h"
@@ -26,11 +27,10 @@ static const struct {
 };
 
 /* Sockets of the user's own daemons that act for every client */
-static const char *const acting[] = {
-	"docker.sock", "podman.sock", "containerd.sock", "bus", "S.gpg-agent",
-	"S.gpg-agent.extra", "S.gpg-agent.ssh", "keyring", "ssh", "private",
-	"wayland-0", "X0", "X1", "pipewire-0", "native",
-};
+static const char acting[] =
+	"docker.sock podman.sock containerd.sock bus S.gpg-agent "
+	"S.gpg-agent.extra S.gpg-agent.ssh keyring ssh private wayland-0 X0 X1 "
+	"pipewire-0 native";
 
 /* The rule that hides @path, or with @below something in that directory; or NULL */
 static const struct path_rule *find_secret(const struct policy *policy, const char *path,
@@ -128,10 +128,8 @@ const char *never_list_socket(const char *path)
 
 	if (stat(path, &st) < 0 || st.st_uid == 0)
 		return "a socket of root's: what listens there acts as root";
-	for (size_t i = 0; i < ARRAY_SIZE(acting); i++) {
-		if (!strcmp(path_base(path), acting[i]))
-			return "what listens there acts for you";
-	}
+	if (text_has_word(acting, path_base(path)))
+		return "what listens there acts for you";
 	return agent && !strcmp(agent, path) ? "an agent that signs with your keys" : NULL;
 }
 

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/own.h"
+#include "base/text.h"
 #include "policy/policy.h"
 
 enum { PROTECTED_NAME_MAX = 64 };		/* Of the longest row */
@@ -191,14 +192,7 @@ bool protected_has_modules(const struct policy *policy)
 
 bool protected_is_git_data(const char *name)
 {
-	static const char *const data[] = { "objects", "refs", "logs" };
-	const size_t n = strcspn(name, "/");
-
-	for (size_t i = 0; i < ARRAY_SIZE(data); i++) {
-		if (n == strlen(data[i]) && !strncasecmp(name, data[i], n))
-			return true;
-	}
-	return false;
+	return text_matches("objects refs logs", name, strcspn(name, "/"));
 }
 
 bool protected_is_head(const char *path)

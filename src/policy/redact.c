@@ -5,35 +5,16 @@
 
 #include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "policy/env-rules.h"
-
-/* "registry" or "@*:registry" in @len bytes; names have no case */
-static bool matches(const char *key, size_t len, const char *name, size_t n)
-{
-	const char *star = memchr(key, '*', len);
-	const size_t head = star ? (size_t)(star - key) : len;
-	const size_t tail = star ? len - head - 1 : 0;
-
-	return (star ? n > head + tail : n == len) &&
-	       !strncasecmp(key, name, head) &&
-	       !strncasecmp(key + len - tail, name + n - tail, tail);
-}
 
 static bool is_shown_key(const char *keys, const char *name, size_t n)
 {
 	while (n && isspace((unsigned char)name[n - 1]))
 		n--;
-	for (const char *p = keys; *p; p += strspn(p, " ")) {
-		const size_t len = strcspn(p, " ");
-
-		if (matches(p, len, name, n))
-			return true;
-		p += len;
-	}
-	return false;
+	return text_matches(keys, name, n);
 }
 
 /* @line without users and passwords in addresses; false if it may hold a secret still */
