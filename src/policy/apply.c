@@ -12,8 +12,6 @@
  * set, for those who decide about a tool's use.
  */
 
-#include "policy/apply.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -23,6 +21,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "policy/document.h"
+#include "policy/managed.h"
 #include "policy/permission.h"
 #include "policy/policy.h"
 
@@ -32,8 +32,6 @@ static void note_refusal(const struct entry *entry,
 {
 	auto_buf struct buf by = { 0 };
 
-	if (!entry->facts->report)
-		return;
 	if (refusal->by) {
 		const struct origin origin = {
 			.source = refusal->by->document->source,
@@ -101,7 +99,7 @@ static void list_asks(const struct apply *apply,
 				continue;
 			}
 			(void)approve(apply, &e, &ask, &unused);
-			asks_add(ret, ask);
+			*vec_push(ret) = ask;
 		}
 	}
 }
@@ -126,8 +124,7 @@ void apply_report_asks(const struct apply *apply)
 	const char *top = apply->asks->top;
 	const size_t n = strlen(top);
 
-	for (size_t i = 0; apply->facts->report &&
-			   i < apply->facts->documents.len; i++) {
+	for (size_t i = 0; i < apply->facts->documents.len; i++) {
 		const struct document *d = apply->facts->documents.v[i];
 		const char *name = d->source->name;
 		const bool below = d->authority == AUTHORITY_REPOSITORY &&

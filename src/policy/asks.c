@@ -64,11 +64,6 @@ void ask_done(struct ask *ask)
 	*ask = (struct ask){ 0 };
 }
 
-void asks_add(struct asks *asks, struct ask ask)
-{
-	*vec_push(asks) = ask;
-}
-
 void asks_done(struct asks *asks)
 {
 	for (size_t i = 0; i < asks->len; i++)

@@ -44,7 +44,6 @@ struct asks {
 
 void ask_done(struct ask *ask);
 
-void asks_add(struct asks *asks, struct ask ask);
 void asks_done(struct asks *asks);
 
 #define auto_asks	__attribute__((cleanup(asks_done)))

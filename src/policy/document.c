@@ -23,8 +23,6 @@ void settings_note(struct settings_report *report, enum note_level level,
 	char text[ERR_MSG_MAX];
 	va_list ap;
 
-	if (!report)
-		return;
 	/* Errors have a limit of their own, so that notes cannot crowd them out */
 	if (report->notes.len >= max) {
 		report->dropped++;
@@ -88,8 +86,6 @@ static int add_note(const struct facts *facts, const struct document *document,
 	char what[ERR_MSG_MAX / 2];
 	struct err text = { 0 };
 
-	if (!fatal && !facts->report)
-		return 0;
 	(void)source_locate(source, key, &at);
 	(void)vsnprintf(what, sizeof(what), fmt, ap);
 	fail(fatal ? facts->err : &text, -EINVAL, "%s:%u:%u: %s%s%s",
@@ -163,16 +159,22 @@ void entry_warn(const struct entry *entry, const char *fmt, ...)
 }
 
 /**
- * struct walk - Where we are in a document
- * @path:	Below the area, as rows are named
- * @key:	In the file
+ * struct walk - The value that the walk of a document has come to
+ * @key:	Its JSON path in the file
+ * @area_len:	Bytes of @key before the name of its row: of "sandbox."
  */
 struct walk {
 	struct facts *facts;
 	const struct document *document;
 	enum setting_area area;
-	struct buf path, key;
+	struct buf key;
+	size_t area_len;
 };
+
+static const char *row_name(const struct walk *walk)
+{
+	return buf_str(&walk->key) + walk->area_len;
+}
 
 /* "did you mean ...?": the first @n bytes of @near. A denial that would not count
  * is an error; srt takes no notice of any unknown key.
@@ -194,9 +196,9 @@ static int note_meant(const struct walk *walk, const char *key,
 			     (int)n, near->path);
 }
 
-static int note_unknown(const struct walk *walk, const char *key)
+static int note_unknown(const struct walk *walk)
 {
-	const char *path = buf_str(&walk->path);
+	const char *key = buf_str(&walk->key), *path = row_name(walk);
 	const struct setting *same = schema_respelled(walk->area, path);
 	const struct setting *near = schema_nearest(walk->area, path);
 
@@ -243,29 +245,26 @@ static int walk_object(struct walk *walk, json_t *object);
 /* Rows have no names with dots, so a quoted step never looks like one */
 static int walk_member(struct walk *walk, const char *name, json_t *value)
 {
-	const size_t path_len = walk->path.len, key_len = walk->key.len;
+	const size_t len = walk->key.len;
 	const struct setting *setting;
 	int r = 0;
 
-	json_path_key(&walk->path, name);
 	json_path_key(&walk->key, name);
-	setting = schema_find(walk->area, buf_str(&walk->path));
+	setting = schema_find(walk->area, row_name(walk));
 	if (json_is_null(value))
 		;	/* Unset, whatever it is */
 	else if (setting)
 		add_fact(walk, setting, value);
-	else if (!schema_is_object(walk->area, buf_str(&walk->path)))
-		r = note_unknown(walk, buf_str(&walk->key));
+	else if (!schema_is_object(walk->area, row_name(walk)))
+		r = note_unknown(walk);
 	else if (json_is_object(value))
 		r = walk_object(walk, value);
 	else
 		r = document_note(walk->facts, walk->document, NOTE_ERROR,
 				  buf_str(&walk->key), "must be an object");
 
-	walk->path.len = path_len;
-	walk->key.len = key_len;
-	walk->path.p[path_len] = '\0';
-	walk->key.p[key_len] = '\0';
+	walk->key.len = len;
+	walk->key.p[len] = '\0';
 	return r;
 }
 
@@ -310,6 +309,7 @@ static int walk_claude(struct walk *walk, json_t *root)
 				     "sandbox", "must be an object");
 	walk->area = AREA_SANDBOX;
 	json_path_key(&walk->key, "sandbox");
+	walk->area_len = strlen("sandbox.");
 	return walk_object(walk, sandbox);
 }
 
@@ -327,7 +327,6 @@ static int walk_document(struct facts *facts, const struct document *document)
 		r = walk_claude(&walk, document->root);
 	else
 		r = walk_object(&walk, document->root);
-	buf_done(&walk.path);
 	buf_done(&walk.key);
 	return r;
 }

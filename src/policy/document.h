@@ -18,6 +18,7 @@
 
 struct err;
 struct file_reader;
+struct managed;
 struct policy;
 struct policy_dedup;
 
@@ -76,7 +77,7 @@ struct fact {
 
 /**
  * struct facts - All of them, strongest document first
- * @report:	Where notes go, or NULL
+ * @report:	Where notes go
  * @check:	Problems are noted, and loading goes on
  * @err:	Where a problem goes that stops it
  */
@@ -194,6 +195,45 @@ void value_done(struct value *value);
  */
 bool ask_of(const struct ask_context *ctx, const struct entry *entry,
 	    struct ask *ret);
+
+/**
+ * struct apply - What applying facts needs
+ * @asks:	For ask_of() and value_read()
+ * @id:		The key of the repository's approvals
+ * @approves, @arg: As in struct settings_request
+ */
+struct apply {
+	const struct facts *facts;
+	struct policy *policy;
+	struct managed *locks;
+	const struct ask_context *asks;
+	const char *id;
+	bool (*approves)(void *arg, enum authority authority, const char *id,
+			 const char *line);
+	void *arg;
+};
+
+/* Which facts to apply, in the order of the calls */
+enum apply_pass {
+	APPLY_STICKY,	/* Switches that hold if any file sets them */
+	APPLY_MANAGED,	/* Scalars and denials of managed files */
+	APPLY_PROFILE,	/* The profile: what is open without settings */
+	APPLY_OTHERS,	/* Scalars and denials of all other files */
+	APPLY_ALLOW,	/* Grants of all files: the denials are known */
+};
+
+/* apply.c: 0, or a negative errno with a message in the facts' err */
+int apply_facts(const struct apply *apply, enum apply_pass pass);
+
+/* Mark the files whose asks are approved by digest (@pinned); call it once the
+ * profile is applied
+ */
+void apply_find_pinned(const struct apply *apply, const char *pinned);
+
+/* Add what each file that needs approval asks for to the report; call it once all
+ * denials are applied
+ */
+void apply_report_asks(const struct apply *apply);
 
 /* Note what `cloche policy check` should warn about: settings that are valid and
  * probably not meant (lint.c)

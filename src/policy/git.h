@@ -45,13 +45,21 @@ void git_repo_done(struct git_repo *repo);
  */
 bool git_is_project(const struct file_reader *reader, const struct git_repo *repo);
 
+/* project.c: find the repository around the start directory of @policy: true and
+ * *@repo, or false if there is none. Its work tree becomes @policy->project, unless it
+ * contains the home, is not the user's or was made by a sandboxed command: then the
+ * project is the start directory (docs/decisions/project.md).
+ */
+bool project_find(const struct file_reader *reader, struct policy *policy,
+		  struct git_repo *repo);
+
 /* The record that a sandboxed command has made the git directory @dir in a
  * directory that was there before. The caller frees.
  */
 char *git_made_record(const char *made, const char *dir);
 
 /* Let the command work with a git directory that lies elsewhere: it becomes
- * writable, without the names of protect.def below it. Nothing where @repo is
+ * writable, without the protected names below it. Nothing where @repo is
  * not trusted.
  */
 void git_grant(const struct git_repo *repo, struct policy *policy);

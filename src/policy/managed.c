@@ -154,17 +154,11 @@ static bool opens_paths(const struct facts *facts)
 void managed_note_hidden(struct managed *locks, const struct facts *facts,
 		       const struct policy *policy)
 {
-	auto_policy struct policy *plain = policy_new(policy->cwd,
-						      policy->home);
+	auto_policy struct policy *plain = policy_new_like(policy);
 	const struct path_rules *rules = &plain->paths[PATH_DENY_READ];
 
 	if (!opens_paths(facts))
 		return;
-	for (enum policy_dir dir = DIR_ETC; dir < DIR_PARENTS; dir++)
-		policy_set_dir(plain, dir, policy->dirs[dir]);
-	if (policy->account_home)
-		plain->account_home = mem_strdup(policy->account_home);
-	plain->variable = policy->variable;
 	policy_finish(plain, NULL);
 	for (size_t i = 0; i < rules->len; i++)
 		note_denial(locks, SCOPE_BUILTIN, rules->v[i].path);
@@ -327,6 +321,13 @@ static int check_denied(const struct policy *policy, enum path_list list,
 	return 0;
 }
 
+static int fail_locked(const struct fact *lock, const char *option,
+		      const char *value, const char *what, struct err *err)
+{
+	return fail(err, -EPERM, "%s %s: only managed %s count (%s sets %s)",
+		    option, value, what, lock->document->source->name, lock->key);
+}
+
 int managed_check_options(const struct managed *locks,
 			  const struct policy *policy, struct err *err)
 {
@@ -335,17 +336,11 @@ int managed_check_options(const struct managed *locks,
 	int r;
 
 	if (locks->domains && hosts->len)
-		return fail(err, -EPERM,
-			    "--allow %s: only managed domains count (%s sets %s)",
-			    hosts->v[0].text,
-			    locks->domains->document->source->name,
-			    locks->domains->key);
+		return fail_locked(locks->domains, "--allow", hosts->v[0].text,
+				  "domains", err);
 	if (locks->read_paths && paths->len)
-		return fail(err, -EPERM,
-			    "--read %s: only managed paths count (%s sets %s)",
-			    paths->v[0].text,
-			    locks->read_paths->document->source->name,
-			    locks->read_paths->key);
+		return fail_locked(locks->read_paths, "--read", paths->v[0].text,
+				  "paths", err);
 	r = check_denied(policy, PATH_ALLOW_READ, err);
 	return r < 0 ? r : check_denied(policy, PATH_ALLOW_WRITE, err);
 }

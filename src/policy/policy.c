@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "policy/dedup.h"
 #include "policy/host.h"
 #include "policy/permission.h"
@@ -50,6 +51,18 @@ struct policy *policy_new(const char *cwd, const char *home)
 		if (below)
 			p->dirs[dir] = path_resolve(p->home, below);
 	}
+	return p;
+}
+
+struct policy *policy_new_like(const struct policy *other)
+{
+	struct policy *p = policy_new(other->cwd, other->home);
+
+	for (enum policy_dir dir = 0; dir < DIR_COUNT; dir++)
+		policy_set_dir(p, dir, other->dirs[dir]);
+	if (other->account_home)
+		p->account_home = mem_strdup(other->account_home);
+	p->variable = other->variable;
 	return p;
 }
 
@@ -215,15 +228,6 @@ bool policy_flag(const struct policy *p, enum policy_flag flag,
 	return p->flags[flag].set ? p->flags[flag].value : otherwise;
 }
 
-static int name_parse(const char *const *names, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (!strcmp(names[i], name))
-			return (int)i;
-	}
-	return -EINVAL;
-}
-
 static const char *const profile_names[PROFILE_COUNT] = {
 	[PROFILE_DEFAULT] = "default",
 	[PROFILE_HOME] = "home",
@@ -232,7 +236,7 @@ static const char *const profile_names[PROFILE_COUNT] = {
 
 int profile_parse(const char *name, enum profile *ret)
 {
-	const int r = name_parse(profile_names, PROFILE_COUNT, name);
+	const int r = text_index(profile_names, PROFILE_COUNT, name);
 
 	if (r < 0)
 		return r;
@@ -255,7 +259,7 @@ static const char *const net_names[NET_COUNT] = {
 
 int net_mode_parse(const char *name, enum net_mode *ret)
 {
-	const int r = name_parse(net_names, NET_COUNT,
+	const int r = text_index(net_names, NET_COUNT,
 				 !strcmp(name, "filtered,jail") ?
 				 net_names[NET_JAIL_FILTERED] : name);
 

@@ -233,6 +233,9 @@ struct policy {
 /* @home may be NULL. The directories start as the defaults below @home. */
 struct policy *policy_new(const char *cwd, const char *home);
 
+/* Without rules, with the directories and variables of @other */
+struct policy *policy_new_like(const struct policy *other);
+
 /* Where @dir is below the home by default, "." for that itself; NULL: elsewhere */
 const char *policy_dir_below_home(enum policy_dir dir);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy/project.c - which project a directory belongs to */
 
-#include "policy/project.h"
+#include "policy/git.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/file-reader.h"
-#include "policy/git.h"
 #include "policy/policy.h"
 
 bool project_find(const struct file_reader *reader, struct policy *policy,

@@ -2,12 +2,11 @@
 /*
  * policy/settings.c - from settings files to one explained policy
  *
- * Theory of operation: every place is looked at, strongest first. Its text is
- * parsed into facts (document.c), the facts decide which locks apply
- * (managed.c), and then they go into the policy (apply.c), whose own rule is that
- * the first value stays. Nothing is applied before all files have been read:
- * what a weak file may say depends on the strong ones, and the other way round
- * for "any true wins".
+ * Theory of operation: all files are read before any value is applied, because
+ * a managed file locks keys of weaker ones, and some switches hold if any file
+ * sets them. Each text is parsed into facts (document.c), the facts set the locks
+ * (managed.c), and then they are applied, strongest file first (apply.c): the
+ * policy keeps the first value of each key.
  */
 
 #include "policy/settings.h"
@@ -24,54 +23,81 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "policy/apply.h"
+#include "policy/document.h"
 #include "policy/file-reader.h"
 #include "policy/git.h"
+#include "policy/managed.h"
 #include "policy/policy.h"
-#include "policy/project.h"
 
 /**
  * struct load - One run of settings_load()
- * @files:	Every place that was looked at, there or not
- * @repo:	The repository around the start directory
- * @in_repo:	There is one
+ * @own:	The report, where the caller has none
+ * @repo:	The repository around the start directory, if @in_repo
  */
 struct load {
 	const struct settings_request *req;
 	const struct file_reader *reader;
 	struct policy *policy;
 	struct facts facts;
-	struct { struct settings_file *v; size_t len, cap; } files;
+	struct settings_report own;
 	struct git_repo repo;
 	bool in_repo;
 };
 
+static void load_init(struct load *load, const struct settings_request *req,
+		      struct settings_report *report, struct err *err)
+{
+	*load = (struct load){
+		.req = req,
+		.reader = req->reader ? req->reader : &file_reader_files,
+		.policy = policy_new(req->cwd, req->home),
+		.facts = { .report = report ? report : &load->own,
+			   .check = req->check, .err = err },
+	};
+	if (req->account_home)
+		load->policy->account_home = mem_strdup(req->account_home);
+	load->policy->variable = req->variable;
+	for (enum policy_dir dir = 0; dir < DIR_COUNT; dir++)
+		policy_set_dir(load->policy, dir, req->dirs[dir]);
+}
+
+static void load_done(struct load *load)
+{
+	facts_done(&load->facts);
+	settings_report_done(&load->own);
+	git_repo_done(&load->repo);
+	policy_unref(load->policy);
+}
+
+#define auto_load	__attribute__((cleanup(load_done)))
+
 static void note_file(struct load *load, enum scope scope, const char *path,
 		      enum file_state state)
 {
-	*vec_push(&load->files) = (struct settings_file){
+	*vec_push(&load->facts.report->files) = (struct settings_file){
 		.scope = scope, .state = state, .path = mem_strdup(path),
 	};
 }
 
-/* A command must not change the rules of this run or of the next: whatever was read
- * is read-only, in every profile. Called as srt we read nothing of the
- * agent's, and freeze nothing of it.
+/* A command must not change the rules of this run or of the next: every file
+ * that was read, or would have been, is read-only in every profile. Called as srt,
+ * cloche reads none of the agent's files and protects none.
  */
 static void freeze_files(struct load *load)
 {
 	const struct source *source = policy_add_source(load->policy,
 		SCOPE_BUILTIN, "settings", NULL, 0, "/");
+	const struct settings_report *report = load->facts.report;
 
-	for (size_t i = 0; i < load->files.len; i++) {
-		if (load->files.v[i].path[0] == '/')
+	for (size_t i = 0; i < report->files.len; i++) {
+		if (report->files.v[i].path[0] == '/')
 			policy_add_literal(load->policy, PATH_DENY_WRITE,
-				load->files.v[i].path, RULE_ALWAYS,
+				report->files.v[i].path, RULE_ALWAYS,
 				origin_make(source, NULL, "a settings file"));
 	}
 }
 
-/* Read the file @place->name; a missing one is fine but where @required */
+/* Read the file @place->name. A missing file is an error only if @required. */
 static int add_file(struct load *load, const struct document_place *place,
 		    bool required)
 {
@@ -132,7 +158,7 @@ static int add_drop_ins(struct load *load, const char *dir,
 	r = load->reader->list(load->reader->arg, dir, &names, &why);
 	if (r == -ENOENT || r == -ENOTDIR)
 		return 0;
-	/* Not to know what the administrator wants is no reason to go on */
+	/* Without the administrator's rules nothing may run */
 	if (r < 0)
 		return fail(load->facts.err, r, "%s", why.msg);
 	for (size_t i = names.len; i-- > 0 && r == 0;) {
@@ -189,8 +215,16 @@ static int add_flag(struct load *load)
 	return add_file(load, &place, true);
 }
 
+static bool is_owned_dir(const struct load *load, const char *dir)
+{
+	bool owned = false;
+
+	return load->reader->kind(load->reader->arg, dir, &owned) ==
+		       FILE_READER_DIR && owned;
+}
+
 /* The directory whose .claude/settings.local.json is the local one: the
- * repository's, so that a linked working tree has the settings of the main one
+ * main checkout's, which its linked working trees share
  */
 static const char *local_root(const struct load *load)
 {
@@ -202,8 +236,7 @@ static const char *local_root(const struct load *load)
 	if (!load->in_repo || !strcmp(root, load->req->cwd) ||
 	    (load->policy->home && !strcmp(root, load->policy->home)))
 		return NULL;
-	if (load->reader->kind(load->reader->arg, root, &owned) !=
-	    FILE_READER_DIR || !owned)
+	if (!is_owned_dir(load, root))
 		return NULL;
 	/* /tmp is root's, but any user can make files in it */
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -227,7 +260,7 @@ static int add_local(struct load *load)
 				     cwd);
 }
 
-/* The files of @dir. Started in the home, the user's own file is no project's. */
+/* The files of @dir. In the home, ~/.claude/settings.json is the user's file. */
 static int add_project_files(struct load *load, const char *dir)
 {
 	const char *users = load->policy->dirs[DIR_CLAUDE];
@@ -241,27 +274,19 @@ static int add_project_files(struct load *load, const char *dir)
 			 ".claude/settings.json", dir);
 }
 
-/* Those of the start directory, then of what is above it. A command can make a
- * repository around a later start directory, and must not get rid of the denials
- * above it.
+/* The files of the start directory, then of each directory above it: a command
+ * that makes a repository around a later start directory must not get rid of
+ * the denials above it.
  */
 static int add_project(struct load *load)
 {
 	auto_free char *dir = mem_strdup(load->req->cwd);
-	bool owned = true;
-	int r = 0;
+	int r;
 
-	while (r == 0 && owned) {
-		char *parent;
-
+	do {
 		r = add_project_files(load, dir);
-		parent = path_parent(dir);
-		free(dir);
-		dir = parent;
-		owned = !policy_holds_home(load->policy, dir) &&
-			load->reader->kind(load->reader->arg, dir, &owned) ==
-				FILE_READER_DIR && owned;
-	}
+	} while (r == 0 && path_up(dir) &&
+		 !policy_holds_home(load->policy, dir) && is_owned_dir(load, dir));
 	return r;
 }
 
@@ -366,13 +391,11 @@ static bool facts_open(const struct load *load, const char *path)
 static bool is_writable_inside(const struct load *load, const char *path)
 {
 	const struct settings_request *req = load->req;
-	auto_policy struct policy *p = policy_new(req->cwd, req->home);
+	auto_policy struct policy *p = policy_new_like(load->policy);
 	const struct path_rules *rules = &p->paths[PATH_ALLOW_WRITE];
 	const char *cache = load->policy->dirs[DIR_CACHE];
 	auto_free char *tmp = cache ? path_join(cache, "cloche-tmp") : NULL;
 
-	if (req->account_home)
-		p->account_home = mem_strdup(req->account_home);
 	if (req->options)
 		(void)req->options(req->options_arg, p, NULL);
 	if (req->as_srt)
@@ -531,63 +554,34 @@ static int finish(struct load *load)
 	return policy_finish(load->policy, load->facts.err);
 }
 
-static void load_init(struct load *load, const struct settings_request *req,
-		      struct settings_report *report, struct err *err)
-{
-	*load = (struct load){
-		.req = req,
-		.reader = req->reader ? req->reader : &file_reader_files,
-		.policy = policy_new(req->cwd, req->home),
-		.facts = { .report = report, .check = req->check, .err = err },
-	};
-	if (req->account_home)
-		load->policy->account_home = mem_strdup(req->account_home);
-	load->policy->variable = req->variable;
-	policy_set_dir(load->policy, DIR_ETC, req->etc);
-	policy_set_dir(load->policy, DIR_CLAUDE, req->claude);
-	policy_set_dir(load->policy, DIR_CONFIG, req->config);
-	policy_set_dir(load->policy, DIR_STATE, req->state);
-	policy_set_dir(load->policy, DIR_CACHE, req->cache);
-	policy_set_dir(load->policy, DIR_DATA, req->data);
-}
-
-static int load_end(struct load *load, int r, struct policy **ret)
+/* Apply all that was read, and finish the policy: *@ret, if wanted */
+static int load_apply(struct load *load, struct policy **ret)
 {
 	struct managed locks = { 0 };
+	int r;
 
-	if (r == 0) {
-		find_authority(load);
-		managed_init(&locks, &load->facts, load->reader);
-		r = apply_all(load, &locks);
-	}
+	find_authority(load);
+	managed_init(&locks, &load->facts, load->reader);
+	r = apply_all(load, &locks);
 	if (r == 0)
 		r = finish(load);
 	managed_done(&locks);
-	for (size_t i = 0; i < load->files.len; i++) {
-		if (load->facts.report)
-			*vec_push(&load->facts.report->files) =
-				load->files.v[i];
-		else
-			free(load->files.v[i].path);
-	}
-	free(load->files.v);
-	facts_done(&load->facts);
-	git_repo_done(&load->repo);
 	if (r == 0 && ret)
 		*ret = take_ptr(load->policy);
-	policy_unref(load->policy);
 	return r;
 }
 
 int settings_load(const struct settings_request *req, struct policy **ret,
 		  struct settings_report *report, struct err *err)
 {
-	struct load load;
+	auto_load struct load load = { 0 };
+	int r;
 
 	if (!req->cwd || *req->cwd != '/')
 		return fail(err, -EINVAL, "the start directory is not absolute");
 	load_init(&load, req, report, err);
-	return load_end(&load, read_all(&load), ret);
+	r = read_all(&load);
+	return r < 0 ? r : load_apply(&load, ret);
 }
 
 static bool approve_any(void *arg, enum authority authority, const char *id,
@@ -606,11 +600,25 @@ static bool is_own(const char *name)
 	       !strcmp(path_base(name), "policy.json");
 }
 
+/* Read one file's @text alone */
+static int add_text(struct load *load, enum scope scope, const char *name,
+		    const char *dir, const char *text, size_t n)
+{
+	const int r = document_add(&load->facts, load->policy,
+		&(struct document_place){
+			.scope = scope,
+			.shape = is_own(name) ? SHAPE_OWN : SHAPE_GUESS,
+			.name = name, .base = dir, .rules_base = dir,
+		}, text, n);
+
+	return r < 0 ? r : 0;
+}
+
 int settings_reach(const struct settings_request *req, const char *name,
 		   const char *dir, const char *text, size_t n,
 		   struct asks *ret, struct err *err)
 {
-	struct load load;
+	auto_load struct load load;
 	struct ask_context ctx;
 	struct ask ask;
 	int r;
@@ -619,22 +627,16 @@ int settings_reach(const struct settings_request *req, const char *name,
 	ctx = (struct ask_context){
 		.policy = load.policy, .reader = load.reader, .top = dir,
 	};
-	r = document_add(&load.facts, load.policy, &(struct document_place){
-		.scope = SCOPE_PROJECT,
-		.shape = is_own(name) ? SHAPE_OWN : SHAPE_GUESS,
-		.name = name, .base = dir, .rules_base = dir,
-	}, text, n);
+	r = add_text(&load, SCOPE_PROJECT, name, dir, text, n);
 	for (size_t i = 0; r == 0 && i < load.facts.len; i++) {
 		struct entry e = fact_entry(&load.facts, &load.facts.v[i]);
 
 		while (entry_next(&e)) {
 			if (ask_of(&ctx, &e, &ask))
-				asks_add(ret, ask);
+				*vec_push(ret) = ask;
 		}
 	}
-	facts_done(&load.facts);
-	policy_unref(load.policy);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 int settings_check_text(const struct settings_request *req, enum scope scope,
@@ -642,52 +644,40 @@ int settings_check_text(const struct settings_request *req, enum scope scope,
 			struct settings_report *report, struct err *err)
 {
 	struct settings_request checked = *req;
-	struct load load;
+	auto_load struct load load;
 	int r;
 
 	checked.check = true;
-	checked.approves = approve_any;		/* All of it is looked at */
+	checked.approves = approve_any;		/* Every entry is checked */
 	load_init(&load, &checked, report, err);
-	r = document_add(&load.facts, load.policy, &(struct document_place){
-		.scope = scope, .shape = is_own(name) ? SHAPE_OWN : SHAPE_GUESS,
-		.name = name, .base = req->cwd, .rules_base = req->cwd,
-	}, text, n);
-	return load_end(&load, r < 0 ? r : 0, NULL);
+	r = add_text(&load, scope, name, req->cwd, text, n);
+	return r < 0 ? r : load_apply(&load, NULL);
 }
 
 char *settings_file_for(const struct settings_request *req, enum scope scope)
 {
-	struct load load;
+	auto_load struct load load;
 	const char *dir;
-	char *path = NULL;
 
 	load_init(&load, req, NULL, NULL);
 	find_project(&load);
 	dir = local_root(&load);
 	if (scope == SCOPE_LOCAL)
-		path = path_join(dir ? dir : req->cwd,
+		return path_join(dir ? dir : req->cwd,
 				 ".claude/settings.local.json");
-	else if (scope == SCOPE_PROJECT)
-		path = path_join(load.policy->project, ".cloche.json");
-	else if (load.policy->dirs[DIR_CONFIG])
-		path = path_join(load.policy->dirs[DIR_CONFIG],
-				 "cloche/policy.json");
-	git_repo_done(&load.repo);
-	policy_unref(load.policy);
-	return path;
+	if (scope == SCOPE_PROJECT)
+		return path_join(load.policy->project, ".cloche.json");
+	dir = load.policy->dirs[DIR_CONFIG];
+	return dir ? path_join(dir, "cloche/policy.json") : NULL;
 }
 
 char *settings_identity(const struct settings_request *req)
 {
-	struct load load;
-	char *id;
+	auto_load struct load load;
 
 	load_init(&load, req, NULL, NULL);
 	find_project(&load);
-	id = mem_strdup(identity(&load));
-	git_repo_done(&load.repo);
-	policy_unref(load.policy);
-	return id;
+	return mem_strdup(identity(&load));
 }
 
 static const char *variable(const char *name)
@@ -699,18 +689,20 @@ void settings_request_init(struct settings_request *req, const char *cwd)
 {
 	*req = (struct settings_request){
 		.cwd = cwd,
-		.etc = etc_dir(),
-		.claude = getenv("CLAUDE_CONFIG_DIR"),
-		.config = getenv("XDG_CONFIG_HOME"),
-		.cache = getenv("XDG_CACHE_HOME"),
-		.data = getenv("XDG_DATA_HOME"),
+		.dirs = {
+			[DIR_ETC] = etc_dir(),
+			[DIR_CLAUDE] = getenv("CLAUDE_CONFIG_DIR"),
+			[DIR_CONFIG] = getenv("XDG_CONFIG_HOME"),
+			[DIR_CACHE] = getenv("XDG_CACHE_HOME"),
+			[DIR_DATA] = getenv("XDG_DATA_HOME"),
+		},
 		.variable = variable,
 		.pinned = getenv("CLOCHE_TRUST"),
 		.owned = { fs_home(), fs_account_home(), fs_state_home() },
 	};
 	req->home = req->owned[0];
 	req->account_home = req->owned[1];
-	req->state = req->owned[2];
+	req->dirs[DIR_STATE] = req->owned[2];
 }
 
 void settings_request_done(struct settings_request *req)

@@ -8,20 +8,19 @@
 #include <stddef.h>
 
 #include "policy/diagnostics.h"
+#include "policy/policy.h"
 
 struct err;
-struct policy;
 struct file_reader;
 
 /**
- * struct settings_request - Whose settings, and where to look
+ * struct settings_request - Whose settings to load, and from where
  * @reader:	NULL for the machine's own file system
  * @cwd:	Where the command starts; absolute and real
  * @home:	The user's home, or NULL
  * @account_home: The one in the password database, or NULL
- * @etc:	"/etc" but in tests
- * @claude, @config, @state, @cache, @data: $CLAUDE_CONFIG_DIR and the XDG
- *		directories; NULL or not absolute means the default
+ * @dirs:	"/etc", $CLAUDE_CONFIG_DIR and the XDG directories; NULL or not
+ *		absolute means the default
  * @flag:	The argument of --settings: a file, or JSON text; or NULL
  * @as_srt:	@flag is what srt takes, and means what it means there
  * @no_settings: Managed files only
@@ -36,8 +35,8 @@ struct file_reader;
  */
 struct settings_request {
 	const struct file_reader *reader;
-	const char *cwd, *home, *account_home, *etc;
-	const char *claude, *config, *state, *cache, *data;
+	const char *cwd, *home, *account_home;
+	const char *dirs[DIR_COUNT];
 	const char *flag;
 	bool as_srt, no_settings;
 	int (*options)(void *arg, struct policy *policy, struct err *err);

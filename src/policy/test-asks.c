@@ -354,10 +354,10 @@ static void add_random(struct asks *asks, uint32_t *seed)
 	for (uint32_t n = test_random(seed) % 6; n > 0; n--) {
 		const size_t i = test_random(seed) % ARRAY_SIZE(world_lines);
 
-		asks_add(asks, (struct ask){
+		*vec_push(asks) = (struct ask){
 			.kind = world_lines[i].kind,
 			.closes = test_random(seed) % 3 == 0,
-			.text = mem_strdup(world_lines[i].text) });
+			.text = mem_strdup(world_lines[i].text) };
 	}
 }
 

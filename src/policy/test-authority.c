@@ -213,7 +213,7 @@ static struct policy *load(const struct trial *t, bool repository,
 	struct memory files = { 0 };
 	struct file_reader reader;
 	struct settings_request req = {
-		.cwd = "/home/u/p", .home = "/home/u", .etc = "/etc",
+		.cwd = "/home/u/p", .home = "/home/u",
 		.reader = &reader, .check = true,
 		.flag = t->texts[2] ? places[2].path : NULL,
 		.approves = approved ? approve_all : NULL,

@@ -151,7 +151,7 @@ static void set_up(struct trial *t, char *line)
 	if (!strcmp(line, "cwd"))
 		t->req.cwd = value;
 	else if (!strcmp(line, "claude"))
-		t->req.claude = value;
+		t->req.dirs[DIR_CLAUDE] = value;
 	else if (!strcmp(line, "no-home"))
 		t->req.home = NULL;
 	else if (!strcmp(line, "no-settings"))

@@ -247,7 +247,7 @@ int approvals_keep_new(const struct settings_report *before,
 			if (!s->asks.v[k].refused &&
 			    is_for(&s->asks.v[k], policy, value) &&
 			    !asks_have(before, &s->asks.v[k]))
-				asks_add(&added, s->asks.v[k]);
+				*vec_push(&added) = s->asks.v[k];
 		}
 		if (added.len)
 			r = approvals_keep(s, &added, err);
