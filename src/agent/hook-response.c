@@ -2,11 +2,11 @@
 /*
  * agent/hook-response.c - the response in the agent's format
  *
- * What each believes: Claude takes a rewritten input with or without a
- * decision, and replaces the whole input by it. Codex takes it only with
- * "allow", takes "allow" only with it, and does not ask. Gemini lays it over
- * the input and does not ask either. Cursor wants a JSON object every time.
- * Where an agent cannot ask, what must be asked about is denied.
+ * Claude Code accepts a rewritten input with or without a decision, and replaces
+ * the whole input by it. Codex accepts a rewritten input only with "allow", and
+ * "allow" only with a rewritten input. Gemini CLI merges it into the input. Cursor
+ * needs a JSON object every time. Hooks of Codex and Gemini CLI cannot make the agent
+ * ask the user: what would have to be asked about is denied.
  */
 
 #include <errno.h>
@@ -58,118 +58,54 @@ static json_t *new_input(const struct hook_call *call,
 	       take_ptr(input);
 }
 
-/* A denial, or a question to an agent that cannot ask */
-static bool is_refused(const struct hook_decision *d)
+static json_t *make_reply(const struct hook_call *call, const char *verdict,
+			  const char *reason, json_t *input)
 {
-	return d->verdict == HOOK_DENY || d->verdict == HOOK_ASK;
-}
+	const char *event = call->event->theirs;
 
-static char *refusal(const struct hook_decision *d)
-{
-	return words_for(d->reason, d->verdict != HOOK_ASK ? "" :
-			 "; a hook cannot ask here, so it is refused: the user may run it, or allow it by a rule");
-}
-
-static int reply_claude(const struct hook_call *call,
-			const struct hook_decision *d, struct buf *out,
-			struct err *err)
-{
-	static const char *const words[] = {
-		[HOOK_NO_OPINION] = NULL, [HOOK_ALLOW] = "allow",
-		[HOOK_ASK] = "ask", [HOOK_DENY] = "deny",
-	};
-	auto_free char *reason = d->reason ? words_for(d->reason, "") : NULL;
-
-	if (d->verdict == HOOK_NO_OPINION && !d->command)
-		return 0;
-	if (!d->command)
-		return print(json_pack("{s:{s:s, s:s, s:s}}",
-			"hookSpecificOutput",
-			"hookEventName", call->event->theirs,
-			"permissionDecision", words[d->verdict],
-			"permissionDecisionReason", reason), out, err);
-	return print(json_pack("{s:{s:s, s:s*, s:s*, s:o}}",
-			"hookSpecificOutput",
-			"hookEventName", call->event->theirs,
-			"permissionDecision", words[d->verdict],
-			"permissionDecisionReason", reason,
-			"updatedInput", new_input(call, d)), out, err);
-}
-
-static int reply_codex(const struct hook_call *call,
-		       const struct hook_decision *d, struct buf *out,
-		       struct err *err)
-{
-	auto_free char *reason = NULL;
-
-	if (is_refused(d)) {
-		reason = refusal(d);
-		return print(json_pack("{s:{s:s, s:s, s:s}}",
-			"hookSpecificOutput",
-			"hookEventName", call->event->theirs,
-			"permissionDecision", "deny",
-			"permissionDecisionReason", reason), out, err);
+	switch (call->agent->id) {
+	case AGENT_GEMINI:
+		if (!input)
+			return json_pack("{s:s, s:s}", "decision", verdict,
+					 "reason", reason);
+		return json_pack("{s:{s:s, s:o}}", "hookSpecificOutput",
+				 "hookEventName", event, "tool_input", input);
+	case AGENT_CURSOR:
+		return json_pack("{s:s, s:s*, s:s*, s:o*}", "permission",
+				 verdict ? verdict : "allow", "user_message", reason,
+				 "agent_message", reason, "updated_input", input);
+	default:
+		return json_pack("{s:{s:s, s:s*, s:s*, s:o*}}", "hookSpecificOutput",
+				 "hookEventName", event, "permissionDecision", verdict,
+				 "permissionDecisionReason", reason,
+				 "updatedInput", input);
 	}
-	if (!d->command)
-		return 0;
-	return print(json_pack("{s:{s:s, s:s, s:o}}", "hookSpecificOutput",
-			"hookEventName", call->event->theirs,
-			"permissionDecision", "allow",
-			"updatedInput", new_input(call, d)), out, err);
-}
-
-static int reply_gemini(const struct hook_call *call,
-			const struct hook_decision *d, struct buf *out,
-			struct err *err)
-{
-	auto_free char *reason = NULL;
-
-	if (is_refused(d)) {
-		reason = refusal(d);
-		return print(json_pack("{s:s, s:s}", "decision", "deny",
-				       "reason", reason), out, err);
-	}
-	if (!d->command)
-		return print(json_object(), out, err);
-	return print(json_pack("{s:{s:s, s:o}}", "hookSpecificOutput",
-			"hookEventName", call->event->theirs,
-			"tool_input", new_input(call, d)), out, err);
-}
-
-static int reply_cursor(const struct hook_call *call,
-			const struct hook_decision *d, struct buf *out,
-			struct err *err)
-{
-	static const char *const words[] = {
-		[HOOK_NO_OPINION] = "allow", [HOOK_ALLOW] = "allow",
-		[HOOK_ASK] = "ask", [HOOK_DENY] = "deny",
-	};
-	auto_free char *reason = d->reason ? words_for(d->reason, "") : NULL;
-	const char *message = d->verdict >= HOOK_ASK ? reason : NULL;
-
-	if (d->verdict == HOOK_NO_OPINION && !d->command)
-		return print(json_object(), out, err);
-	if (!d->command)
-		return print(json_pack("{s:s, s:s*, s:s*}",
-			"permission", words[d->verdict],
-			"user_message", message, "agent_message", message), out, err);
-	return print(json_pack("{s:s, s:s*, s:s*, s:o}",
-			"permission", words[d->verdict],
-			"user_message", message, "agent_message", message,
-			"updated_input", new_input(call, d)), out, err);
 }
 
 int hook_reply(const struct hook_call *call, const struct hook_decision *d,
 	       struct buf *out, struct err *err)
 {
-	static int (*const replies[AGENT_COUNT])(const struct hook_call *call,
-		const struct hook_decision *d, struct buf *out,
-		struct err *err) = {
-		[AGENT_CLAUDE] = reply_claude, [AGENT_CODEX] = reply_codex,
-		[AGENT_GEMINI] = reply_gemini, [AGENT_CURSOR] = reply_cursor,
-	};
+	static const char *const verdicts[] = { NULL, "allow", "ask", "deny" };
+	const enum agent_id agent = call->agent->id;
+	const bool asks = agent == AGENT_CLAUDE || agent == AGENT_CURSOR;
+	const bool refused = d->verdict == HOOK_DENY ||
+			     (d->verdict == HOOK_ASK && !asks);
+	/* Codex shows no reason with a rewritten input, Cursor none with "allow" */
+	const bool mute = agent == AGENT_CURSOR ? d->verdict < HOOK_ASK :
+			  agent != AGENT_CLAUDE && !refused;
+	auto_free char *reason = !d->reason || mute ? NULL :
+		words_for(d->reason, asks || d->verdict != HOOK_ASK ? "" :
+			  "; a hook cannot ask here, so it is refused: the user may run it, or allow it by a rule");
+	json_t *input;
 
-	return replies[call->agent->id](call, d, out, err);
+	if (!refused && !d->command && (!asks || d->verdict == HOOK_NO_OPINION))
+		return hook_reply_words(call, "", out, err);
+	input = refused || !d->command ? NULL : new_input(call, d);
+	if (!refused && d->command && !input)
+		return print(NULL, out, err);
+	return print(make_reply(call, refused ? "deny" :
+				agent == AGENT_CODEX ? "allow" :
+				verdicts[d->verdict], reason, input), out, err);
 }
 
 int hook_reply_words(const struct hook_call *call, const char *words,
@@ -177,7 +113,7 @@ int hook_reply_words(const struct hook_call *call, const char *words,
 {
 	const enum agent_id agent = call->agent->id;
 
-	if (!*words)	/* Two of them want an object, whatever it holds */
+	if (!*words)	/* Two agents expect an object, even an empty one */
 		return agent == AGENT_CURSOR || agent == AGENT_GEMINI ?
 			print(json_object(), out, err) : 0;
 	if (agent == AGENT_CURSOR)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent/shim.c - make and remove wrappers, and see whether they are used
+ * agent/shim.c - make and remove wrappers, and check that they are used
  *
- * Theory of operation: where a wrapper may lie is asked of the policy itself:
- * as it is here, and as it would be if a command started in the home
- * directory, where everything but cloche's own directories is writable. A
- * directory in a git work tree is a project. So most homes end up
- * with cloche's own directory, which is never writable inside (policy/defaults.c).
+ * Theory of operation: the policy decides where a wrapper may lie: it must not be
+ * writable for a command that starts here, nor for one that starts in the home
+ * directory. A directory in a git work tree is part of a project and refused as well.
+ * So in most homes wrappers lie in cloche's own directory, which no sandboxed command
+ * can write to (policy/defaults.c).
  */
 
 #include "agent/shim.h"
@@ -67,7 +67,7 @@ static void write_text(const char *cloche, const char *name, const char *real,
 	buf_adds(out, " \"$@\"\n");
 }
 
-/* Whether @text is a shim of ours */
+/* True if @text is a shim of ours */
 static bool is_ours(const char *text)
 {
 	const char *second = strchr(text, '\n');
@@ -123,13 +123,13 @@ static char *own_dir(void)
 	return config ? path_join(config, "cloche") : NULL;
 }
 
-/* Would a command that starts in @cwd be able to write @file? */
+/* True if a command that starts in @cwd could write @file */
 static bool is_writable_from(const char *cwd, const char *file)
 {
 	struct options options = { 0 };
 	auto_policy struct policy *policy = NULL;
 	auto_why struct policy_why why = { 0 };
-	bool writable = true;	/* What cannot be found out is no */
+	bool writable = true;	/* Unknown counts as writable */
 
 	if (options_add(&options, OPTION_CWD, cwd, NULL) == 0 &&
 	    decision_policy(&options, &policy, NULL) == 0 &&
@@ -281,182 +281,141 @@ const char *shim_state_name(enum shim_state state)
 	return names[state];
 }
 
-void shim_done(struct shim *shim)
+struct shim shim_of(const json_t *row)
 {
-	free(shim->name);
-	free(shim->path);
-	free(shim->real);
-	*shim = (struct shim){ 0 };
+	return (struct shim){
+		.name = json_get_text(row, "name"),
+		.path = json_get_text(row, "path"),
+		.real = json_get_text(row, "real"),
+	};
 }
 
-void shim_list_done(struct shim_list *list)
+static bool is_list(const json_t *rows)
 {
-	for (size_t i = 0; i < list->len; i++)
-		shim_done(&list->v[i]);
-	free(list->v);
-	*list = (struct shim_list){ 0 };
-}
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const struct shim s = shim_of(json_array_get(rows, i));
 
-static int add_row(const json_t *row, struct shim_list *list)
-{
-	const char *name = json_get_text(row, "name");
-	const char *path = json_get_text(row, "path");
-	const char *real = json_get_text(row, "real");
-	struct shim *shim;
-
-	if (!name || !path || !real || *path != '/' || *real != '/' ||
-	    list->len == SHIMS_MAX)
-		return -EINVAL;
-	shim = vec_push(list);
-	shim->name = mem_strdup(name);
-	shim->path = mem_strdup(path);
-	shim->real = mem_strdup(real);
-	return 0;
-}
-
-static int parse(const struct buf *text, const char *file,
-		 struct shim_list *ret, struct err *err)
-{
-	auto_json json_t *root = json_parse(buf_str(text), text->len, file, err);
-	json_t *rows = json_object_get(root, "shims"), *row;
-	int r = json_is_array(rows) ? 0 : -EINVAL;
-	size_t i;
-
-	json_array_foreach(rows, i, row) {
-		if (r == 0)
-			r = add_row(row, ret);
+		if (!s.name || !s.path || *s.path != '/' || !s.real ||
+		    *s.real != '/')
+			return false;
 	}
-	return root && r < 0 ? fail(err, r, "%s: not a list of shims; remove it, and the shims by hand",
-				    file) : r;
+	return json_is_array(rows) && json_array_size(rows) <= SHIMS_MAX;
 }
 
-int shim_read_list(struct shim_list *ret, struct err *err)
+json_t *shim_read_list(struct err *err)
 {
 	auto_free char *dir = own_dir();
 	auto_free char *file = dir ? path_join(dir, LIST) : NULL;
-	auto_buf struct buf text = { 0 };
-	int r;
-
-	*ret = (struct shim_list){ 0 };
-	if (!file)
-		return fail(err, -ENOENT, "there is no home directory; set $HOME");
-	r = fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &text, err);
-	if (r == -ENOENT)
-		return 0;
-	return r < 0 ? r : parse(&text, file, ret, err);
-}
-
-static int write_list(const struct shim_list *list, struct err *err)
-{
-	auto_free char *dir = own_dir();
-	auto_close int fd = fs_open_dir_p(dir, 0700, err);
-	auto_free char *text = NULL;
 	auto_json json_t *root = NULL;
 	json_t *rows;
 
-	if (fd >= 0 && !list->len) {	/* Leave nothing behind */
-		(void)unlinkat(fd, "shims", AT_REMOVEDIR);
-		return unlinkat(fd, LIST, 0) < 0 && errno != ENOENT ?
-			fail_errno(err, "cannot remove the list of shims") : 0;
+	if (!file) {
+		fail(err, -ENOENT, "there is no home directory; set $HOME");
+		return NULL;
 	}
-	rows = json_array();
-	for (size_t i = 0; i < list->len; i++)
-		(void)json_array_append_new(rows, json_pack("{s:s, s:s, s:s}",
-			"name", list->v[i].name, "path", list->v[i].path,
-			"real", list->v[i].real));
-	root = json_pack("{s:i, s:o}", "version", 1, "shims", rows);
-	text = json_dumps(root, JSON_INDENT(2));
-	if (fd < 0)
-		return fd;
-	if (!text)
-		return fail(err, -EINVAL, "the list of shims holds a name that is not UTF-8");
-	return fs_replace(fd, LIST, text, strlen(text), 0644, err);
+	if (access(file, F_OK) < 0 && errno == ENOENT)
+		return json_array();
+	root = json_read(AT_FDCWD, file, err);
+	rows = json_object_get(root, "shims");
+	if (root && !is_list(rows))
+		fail(err, -EINVAL, "%s: not a list of shims; remove it, and the shims by hand",
+		     file);
+	return is_list(rows) ? json_incref(rows) : NULL;
 }
 
-static void list_add(struct shim_list *list, const struct shim *shim)
+static int write_list(json_t *rows, struct err *err)
 {
-	struct shim *row = NULL;
+	auto_free char *dir = own_dir();
+	auto_close int fd = fs_open_dir_p(dir, 0700, err);
+	auto_json json_t *root = json_pack("{s:i, s:O}", "version", 1, "shims", rows);
+	auto_free char *text = json_dumps(root, JSON_INDENT(2));
 
-	for (size_t i = 0; i < list->len; i++) {
-		if (!strcmp(list->v[i].path, shim->path))
-			row = &list->v[i];
-	}
-	if (row)
-		shim_done(row);
-	else
-		row = vec_push(list);
-	row->name = mem_strdup(shim->name);
-	row->path = mem_strdup(shim->path);
-	row->real = mem_strdup(shim->real);
+	if (fd < 0)
+		return fd;
+	if (json_array_size(rows))
+		return fs_replace(fd, LIST, text, strlen(text), 0644, err);
+	(void)unlinkat(fd, "shims", AT_REMOVEDIR);	/* Leave nothing behind */
+	return unlinkat(fd, LIST, 0) < 0 && errno != ENOENT ?
+		fail_errno(err, "cannot remove the list of shims") : 0;
+}
+
+/* Replace the row of the same wrapper, or append one */
+static int list_add(json_t *rows, json_t *row, struct err *err)
+{
+	size_t i = 0;
+
+	while (i < json_array_size(rows) &&
+	       strcmp(shim_of(json_array_get(rows, i)).path, shim_of(row).path) != 0)
+		i++;
+	if (i == SHIMS_MAX)
+		return fail(err, -E2BIG, "there are %d shims already", SHIMS_MAX);
+	return i < json_array_size(rows) ? json_array_set(rows, i, row) :
+					   json_array_append(rows, row);
 }
 
 int shim_install(const char *cloche, const char *name, const char *dir,
 		 const char *const *options, const struct shim_agent *agent,
-		 struct shim *ret, struct err *err)
+		 json_t **ret, struct err *err)
 {
 	const char *path = getenv("PATH");
-	auto_free char *place = NULL;
+	auto_free char *real = NULL, *place = NULL, *file = NULL;
 	auto_buf struct buf text = { 0 };
-	auto_shims struct shim_list list = { 0 };
+	auto_json json_t *rows = NULL, *row = NULL;
 	int r = check_name(name, err);
 
 	if (r < 0)
 		return r;
-	ret->real = shim_find_real(name, path);
-	if (!ret->real)
+	real = shim_find_real(name, path);
+	if (!real)
 		return fail(err, -ENOENT, "there is no program '%s' on $PATH",
 			    name);
-	place = find_place(dir, name, ret->real, path, err);
+	place = find_place(dir, name, real, path, err);
 	if (!place)
 		return err->code;
-	ret->name = mem_strdup(name);
-	ret->path = path_join(place, name);
-	r = check_free(ret->path, err);
+	file = path_join(place, name);
+	r = check_free(file, err);
+	if (r < 0)
+		return r;
+	rows = shim_read_list(err);
+	if (!rows)
+		return err->code;
+	row = json_pack("{s:s, s:s, s:s}", "name", name, "path", file, "real", real);
+	if (!row)
+		return fail(err, -EINVAL, "the path of a shim must be UTF-8");
+	r = list_add(rows, row, err);
+	if (r == 0) {
+		write_text(cloche, name, real, options, agent, &text);
+		r = write_shim(file, &text, err);
+	}
 	if (r == 0)
-		r = shim_read_list(&list, err);
-	if (r == 0 && list.len == SHIMS_MAX)
-		r = fail(err, -E2BIG, "there are %d shims already", SHIMS_MAX);
-	if (r == 0) {
-		write_text(cloche, name, ret->real, options, agent, &text);
-		r = write_shim(ret->path, &text, err);
-	}
-	if (r == 0) {
-		list_add(&list, ret);
-		r = write_list(&list, err);
-	}
+		r = write_list(rows, err);
+	if (r == 0)
+		*ret = take_ptr(row);
 	return r;
 }
 
 int shim_remove(const char *name, struct err *err)
 {
-	auto_shims struct shim_list list = { 0 };
-	size_t left = 0, found = 0;
-	int r = shim_read_list(&list, err);
+	auto_json json_t *rows = shim_read_list(err);
+	bool found = false;
+	int r = rows ? 0 : err->code;
 
-	for (size_t i = 0; i < list.len && r == 0; i++) {
-		if (!strcmp(list.v[i].name, name)) {
-			found++;
-			r = check_free(list.v[i].path, err);
-			if (r == 0 && unlink(list.v[i].path) < 0 &&
-			    errno != ENOENT)
-				r = fail_errno(err, "cannot remove '%s'",
-					       list.v[i].path);
-		}
+	for (size_t i = json_array_size(rows); i-- > 0 && r == 0;) {
+		const struct shim s = shim_of(json_array_get(rows, i));
+
+		if (strcmp(s.name, name) != 0)
+			continue;
+		found = true;
+		r = check_free(s.path, err);
+		if (r == 0 && unlink(s.path) < 0 && errno != ENOENT)
+			r = fail_errno(err, "cannot remove '%s'", s.path);
+		if (r == 0)
+			(void)json_array_remove(rows, i);
 	}
 	if (r == 0 && !found)
 		r = fail(err, -ENOENT, "there is no shim '%s'; 'cloche shim list' shows them",
 			 name);
-	for (size_t i = 0; i < list.len && r == 0; i++) {
-		if (!strcmp(list.v[i].name, name))
-			shim_done(&list.v[i]);
-		else
-			list.v[left++] = list.v[i];
-	}
-	if (r == 0) {
-		list.len = left;
-		r = write_list(&list, err);
-	}
-	return r;
+	return r < 0 ? r : write_list(rows, err);
 }
 
 enum shim_state shim_state(const struct shim *shim, const char *path)
@@ -485,23 +444,22 @@ static bool is_same_file(const char *a, const char *real)
 
 bool shim_holds_commands(const char *name)
 {
-	auto_shims struct shim_list list = { 0 };
+	auto_json json_t *rows = shim_read_list(NULL);
 	bool found = false;
 
-	if (shim_read_list(&list, NULL) < 0)
-		return false;
-	for (size_t i = 0; i < list.len; i++) {
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const struct shim s = shim_of(json_array_get(rows, i));
 		auto_buf struct buf text = { 0 };
 
-		found |= !strcmp(list.v[i].name, name) &&
-			 shim_state(&list.v[i], getenv("PATH")) == SHIM_OK &&
-			 read_script(list.v[i].path, &text) == 0 &&
+		found |= !strcmp(s.name, name) &&
+			 shim_state(&s, getenv("PATH")) == SHIM_OK &&
+			 read_script(s.path, &text) == 0 &&
 			 strstr(buf_str(&text), SHIM_EXPORT);
 	}
 	return found;
 }
 
-/* By its program, or by the script that an interpreter was given */
+/* True if the process runs @real: as its program, or as the script of an interpreter */
 static bool runs(pid_t pid, const char *real)
 {
 	char path[64];
@@ -528,19 +486,20 @@ static bool runs(pid_t pid, const char *real)
 
 void shim_tell_bypass(struct buf *out)
 {
-	auto_shims struct shim_list list = { 0 };
+	auto_json json_t *rows = getenv(SHIM_VARIABLE) ? NULL : shim_read_list(NULL);
 	pid_t pid = getppid();
 
-	if (getenv(SHIM_VARIABLE) || shim_read_list(&list, NULL) < 0)
-		return;
-	for (int depth = 0; pid > 1 && list.len && depth < SHIM_ANCESTORS_MAX;
+	for (int depth = 0; pid > 1 && json_array_size(rows) &&
+			    depth < SHIM_ANCESTORS_MAX;
 	     depth++, pid = proc_parent(pid)) {
-		for (size_t i = 0; i < list.len; i++) {
-			if (!runs(pid, list.v[i].real))
+		for (size_t i = 0; i < json_array_size(rows); i++) {
+			const struct shim s = shim_of(json_array_get(rows, i));
+
+			if (!runs(pid, s.real))
 				continue;
 			buf_addf(out, "cloche: %s was started directly and runs outside the sandbox: its shim is ",
-				 list.v[i].name);
-			text_escape(out, list.v[i].path);
+				 s.name);
+			text_escape(out, s.path);
 			buf_adds(out, "; put that directory first in $PATH\n");
 			return;
 		}

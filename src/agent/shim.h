@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/shim.h - wrappers that run a program in the sandbox under its own name
  *
- * A shim is a small script that lies earlier on $PATH than the program. It
- * must lie where no sandboxed command can write, or the command would choose
- * what runs next. A file lists them, so that they can be found again.
+ * A shim is a small script in a directory that comes before the program's in
+ * $PATH. No sandboxed command may write to that directory: it could replace the
+ * shim by a program that runs outside. A file lists all shims.
  */
 
 #ifndef AGENT_SHIM_H
 #define AGENT_SHIM_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -20,7 +21,7 @@ struct err;
 
 /* The second line of each shim starts with this */
 #define SHIM_MARK	"# cloche shim: "
-/* Set inside: the shim was used */
+/* The shim sets this variable: its presence shows that the shim was used */
 #define SHIM_VARIABLE	"CLOCHE_SHIM"
 
 enum {
@@ -30,21 +31,13 @@ enum {
 };
 
 /**
- * struct shim - One wrapper
+ * struct shim - One wrapper, as a row of the list has it
  * @name:	Of the program
  * @path:	Of the wrapper
  * @real:	Of the program
  */
 struct shim {
-	char *name, *path, *real;
-};
-
-/**
- * struct shim_list - All that the file lists
- */
-struct shim_list {
-	struct shim *v;
-	size_t len, cap;
+	const char *name, *path, *real;
 };
 
 enum shim_state {
@@ -89,21 +82,20 @@ void shim_agent_check(const struct agent *agent, struct buf *why);
 char *shim_find_real(const char *name, const char *path);
 
 /* Make the shim and list it; a file that is not ours is never overwritten. With
- * @agent it runs the program outside, that way. 0 with *@ret filled in, or a negative
- * errno with a message.
+ * @agent it runs the program outside, that way. 0 and its row, which the caller
+ * releases, in *@ret; or a negative errno with a message.
  */
 int shim_install(const char *cloche, const char *name, const char *dir,
 		 const char *const *options, const struct shim_agent *agent,
-		 struct shim *ret, struct err *err);
+		 json_t **ret, struct err *err);
 /* Remove it from the disk and from the list */
 int shim_remove(const char *name, struct err *err);
 
-int shim_read_list(struct shim_list *ret, struct err *err);
+/* The list, an array of rows that the caller releases; NULL with a message */
+json_t *shim_read_list(struct err *err);
+/* A row of it; the strings are the row's */
+struct shim shim_of(const json_t *row);
 enum shim_state shim_state(const struct shim *shim, const char *path);
-void shim_done(struct shim *shim);
-void shim_list_done(struct shim_list *list);
-
-#define auto_shims	__attribute__((cleanup(shim_list_done)))
 
 /* True if the first @name on $PATH is a shim that puts the commands of that agent into the
  * sandbox

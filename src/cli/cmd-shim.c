@@ -15,14 +15,14 @@
 #include "base/text.h"
 #include "cli/command-line.h"
 
-static void print_installed(const struct shim *s, bool hook)
+static void print_installed(struct shim s, bool hook)
 {
-	auto_free char *dir = path_parent(s->path);
+	auto_free char *dir = path_parent(s.path);
 	auto_buf struct buf quoted = { 0 };
 
 	terminal_line(stdout, hook ? "%s: runs %s, and its commands in the sandbox" :
-		      "%s: runs %s in the sandbox", s->path, s->real);
-	if (shim_state(s, getenv("PATH")) != SHIM_BYPASSED)
+		      "%s: runs %s in the sandbox", s.path, s.real);
+	if (shim_state(&s, getenv("PATH")) != SHIM_BYPASSED)
 		return;
 	text_shell_quote(&quoted, dir);
 	terminal_line(stderr, "cloche: shim: not used yet: add this to the start of your shell: export PATH=%s:\"$PATH\"",
@@ -43,23 +43,22 @@ int cmd_shim_install(struct call *call, struct err *err)
 	const bool hook = call_flag(call, "hook");
 	const struct agent *agent = hook ? agent_find(call->args[0]) : NULL;
 	const char *const *options = (const char *const *)call->given.v;
-	struct shim shim = { 0 };
+	auto_json json_t *row = NULL;
 	struct shim_agent how = { 0 };
 	auto_free char *self = own_path();
 	int r = hook ? shim_agent_make(agent, self, options, &how, err) : 0;
 
 	if (r == 0) {
 		r = shim_install(self, call->args[0], call_flag(call, "dir"), options,
-				 hook ? &how : NULL, &shim, err);
+				 hook ? &how : NULL, &row, err);
 		if (r < 0 && hook)
 			shim_agent_remove(agent);
 	}
 	if (r == 0)
-		print_installed(&shim, hook);
+		print_installed(shim_of(row), hook);
 	if (r == 0 && hook)
 		print_limits(agent);
 	shim_agent_done(&how);
-	shim_done(&shim);
 	return r;
 }
 
@@ -105,24 +104,23 @@ int cmd_shim_list(struct call *call, struct err *err)
 {
 	const bool json = call_flag(call, "json");
 	auto_json json_t *rows = json_array();
-	auto_shims struct shim_list all = { 0 };
+	auto_json json_t *all = shim_read_list(err);
 	bool bad = false;
-	int r = shim_read_list(&all, err);
 
-	for (size_t i = 0; i < all.len && r == 0; i++) {
-		const struct shim *s = &all.v[i];
-		const enum shim_state state = shim_state(s, getenv("PATH"));
+	for (size_t i = 0; i < json_array_size(all); i++) {
+		const struct shim s = shim_of(json_array_get(all, i));
+		const enum shim_state state = shim_state(&s, getenv("PATH"));
 
 		bad |= state != SHIM_OK;
 		if (!json)
-			print_row(s, words_of(state));
+			print_row(&s, words_of(state));
 		(void)json_array_append_new(rows, json_pack(
-			"{s:o, s:o, s:o, s:s}", "name", json_text(s->name),
-			"path", json_text(s->path), "real",
-			json_text(s->real), "state", shim_state_name(state)));
+			"{s:o, s:o, s:o, s:s}", "name", json_text(s.name),
+			"path", json_text(s.path), "real",
+			json_text(s.real), "state", shim_state_name(state)));
 	}
-	if (json && r == 0)
+	if (json && all)
 		print_json(json_pack("{s:i, s:O}", "version", 1, "shims", rows),
 			   JSON_INDENT(2));
-	return r < 0 ? r : bad;
+	return all ? bad : err->code;
 }
