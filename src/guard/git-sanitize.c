@@ -3,7 +3,6 @@
 
 #include "guard/git-sanitize.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
@@ -40,16 +39,6 @@ static int open_made(const char *path)
 	return openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static DIR *open_dir(const char *path)
-{
-	auto_close int fd = open_made(path);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (dir)
-		(void)take_fd(&fd);
-	return dir;
-}
-
 static bool is_sample(const char *name)
 {
 	const size_t n = strlen(name);
@@ -60,12 +49,13 @@ static bool is_sample(const char *name)
 static void disarm_hooks(const struct quarantine_config *c, const char *git)
 {
 	auto_free char *path = path_join(git, "hooks");
-	auto_closedir DIR *dir = open_dir(path);
+	auto_close int fd = open_made(path);
+	auto_dir struct dir names = dir_of(fd);
 	unsigned int left = GIT_SANITIZE_HOOKS_MAX;
-	struct dirent *entry;
+	struct dir_entry entry;
 	struct stat st;
 
-	if (!dir) {
+	if (fd < 0) {
 		/* A link instead of a directory leads git to other hooks */
 		if (!lstat(path, &st))
 			quarantine_and_report(c, path, S_ISDIR(st.st_mode) ?
@@ -73,11 +63,10 @@ static void disarm_hooks(const struct quarantine_config *c, const char *git)
 				    "git would run what it leads to");
 		return;
 	}
-	while (left && (entry = readdir(dir)) != NULL) {
-		auto_free char *hook = path_join(path, entry->d_name);
+	while (left && dir_next(&names, &entry) > 0) {
+		auto_free char *hook = path_join(path, entry.name);
 
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
-		    is_sample(entry->d_name))
+		if (is_sample(entry.name))
 			continue;
 		left--;
 		quarantine_and_report(c, hook, "a git hook made in this run");
@@ -299,20 +288,20 @@ static bool disarm_below(const struct quarantine_config *c, const char *path,
 			 unsigned int depth, unsigned int *left)
 {
 	const bool is_git = depth < GIT_SANITIZE_DEPTH_MAX && is_git_dir(path);
-	auto_closedir DIR *dir = open_dir(path);
-	struct dirent *entry;
+	auto_close int fd = open_made(path);
+	auto_dir struct dir names = dir_of(fd);
+	struct dir_entry entry;
 	struct stat there;
-	bool all = dir || lstat(path, &there) < 0;
+	bool all = fd >= 0 || lstat(path, &there) < 0;
 
-	while (dir && all && (entry = readdir(dir)) != NULL) {
-		auto_free char *below = path_join(path, entry->d_name);
+	while (fd >= 0 && all && dir_next(&names, &entry) > 0) {
+		auto_free char *below = path_join(path, entry.name);
 		struct stat st;
 
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
-		    (is_git && protected_is_git_data(entry->d_name)) ||
+		if ((is_git && protected_is_git_data(entry.name)) ||
 		    lstat(below, &st) < 0)
 			continue;
-		if (S_ISLNK(st.st_mode) && strcmp(entry->d_name, "HEAD") != 0)
+		if (S_ISLNK(st.st_mode) && strcmp(entry.name, "HEAD") != 0)
 			quarantine_and_report(c, below, "points git at another repository");
 		if (!S_ISDIR(st.st_mode))
 			continue;

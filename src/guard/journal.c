@@ -225,13 +225,11 @@ static int parse(const char *text, size_t n, struct journal *ret)
 	return r || version != 1 ? -EINVAL : 0;
 }
 
-/* True if @is says so of any journal. One that cannot be read is being written: the
- * command of that run can have made nothing yet, and @unread is the answer.
+/* True if a run other than @own may write @path; with @own NULL, if any run may and
+ * nothing stood there when it began. A journal that cannot be read is being written: the
+ * command of that run can have made nothing yet.
  */
-static bool any_journal(const char *state, bool unread, const void *arg,
-			const char *path,
-			bool (*is)(const struct journal *j, const void *arg,
-				   const char *path))
+static bool any_journal(const char *state, const char *own, const char *path)
 {
 	auto_free char *where = path_join(state, "journal");
 	auto_closedir DIR *dir = opendir(where);
@@ -246,34 +244,25 @@ static bool any_journal(const char *state, bool unread, const void *arg,
 		    fs_read(dirfd(dir), entry->d_name, JOURNAL_TEXT_MAX, &text,
 			    NULL) < 0)
 			continue;
-		found = parse(buf_str(&text), text.len, &j) < 0 ?
-			unread : is(&j, arg, path);
+		if (parse(buf_str(&text), text.len, &j) < 0)
+			found = own;
+		else if (journal_root(&j, path))
+			found = own ? strcmp(j.run, own) != 0
+				    : !journal_existed(&j, path);
 		journal_done(&j);
 	}
 	return found;
 }
 
-static bool is_of_other(const struct journal *j, const void *own, const char *path)
-{
-	return strcmp(j->run, own) != 0 && journal_root(j, path);
-}
-
 bool journal_others(const char *state, const struct journal *j,
 		    const char *path)
 {
-	return any_journal(state, true, j->run, path, is_of_other);
-}
-
-static bool may_have_made(const struct journal *j, const void *arg,
-			  const char *path)
-{
-	(void)arg;
-	return journal_root(j, path) && !journal_existed(j, path);
+	return any_journal(state, j->run, path);
 }
 
 bool journal_may_have_made(const char *state, const char *path)
 {
-	return any_journal(state, false, NULL, path, may_have_made);
+	return any_journal(state, NULL, path);
 }
 
 /* If no run has locked the journal @name: call @fn and remove the journal, unless @fn

@@ -104,13 +104,19 @@ struct keeping {
 	int inotify, proc, socket;
 };
 
-static void add_device(struct mask_devices *own, dev_t dev, bool talks)
+static const struct mask_device *find_device(const struct mask_devices *own, dev_t dev)
 {
 	for (size_t i = 0; i < own->len; i++) {
 		if (own->v[i].dev == dev)
-			return;
+			return &own->v[i];
 	}
-	*vec_push(own) = (struct mask_device){ dev, talks };
+	return NULL;
+}
+
+static void add_device(struct mask_devices *own, dev_t dev, bool talks)
+{
+	if (!find_device(own, dev))
+		*vec_push(own) = (struct mask_device){ dev, talks };
 }
 
 /* A line of mountinfo: mount, parent, device, ..., " - ", type, source, ... */
@@ -184,17 +190,6 @@ static bool is_null(const struct statx *x)
 	       x->stx_attributes & STATX_ATTR_MOUNT_ROOT;
 }
 
-static const struct mask_device *find_device(const struct mask_devices *own,
-					      const struct statx *x)
-{
-	for (size_t i = 0; i < own->len; i++) {
-		if (own->v[i].dev == makedev(x->stx_dev_major,
-					     x->stx_dev_minor))
-			return &own->v[i];
-	}
-	return NULL;
-}
-
 /* True if @fd is a mask, or in one and not shown. The sandbox's own /tmp, which is no
  * mask, is on such a file system, too.
  */
@@ -205,7 +200,7 @@ static bool hides(const struct mask_devices *own, int fd)
 
 	if (!look(fd, &x))
 		return false;
-	d = find_device(own, &x);
+	d = find_device(own, makedev(x.stx_dev_major, x.stx_dev_minor));
 	return is_null(&x) || (d && (d->talks || is_read_only(fd)));
 }
 
@@ -547,19 +542,9 @@ static int check_all(struct keeping *k)
 	return watched ? -1 : UNWATCHED_MS;
 }
 
-/* True if one of the names that appeared may be ours; or something else, which
- * has no name, has happened to a directory
+/* Read the events of the directories: true if a name of ours may have appeared, or
+ * something else, which has no name, has happened to a directory
  */
-static bool concerns(const struct keeping *k, const struct inotify_event *e)
-{
-	bool found = !e->len;
-
-	for (size_t i = 0; i < k->len && !found; i++)
-		found = path_has(k->v[i].mount->path, e->name);
-	return found;
-}
-
-/* What has happened in the directories: true if it concerns us */
 static bool take_events(struct keeping *k)
 {
 	char buffer[8192] __attribute__((aligned(__alignof__(
@@ -571,7 +556,9 @@ static bool take_events(struct keeping *k)
 		const struct inotify_event *e =
 			(const struct inotify_event *)(const void *)(buffer + at);
 
-		found = found || concerns(k, e);
+		found |= !e->len;
+		for (size_t i = 0; i < k->len && !found; i++)
+			found = path_has(k->v[i].mount->path, e->name);
 		at += (ssize_t)(sizeof(*e) + e->len);
 	}
 	return found;

@@ -9,7 +9,6 @@
 
 #include "guard/planted-scan.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,15 +151,6 @@ static bool is_of_git(const struct view_rule *r)
 	return i < n && !protected_in_git(r->path);
 }
 
-static bool is_spared(const struct planted_scan *s, const char *dir)
-{
-	size_t i = 0;
-
-	while (i < s->spared.len && strcmp(s->spared.v[i], dir) != 0)
-		i++;
-	return i < s->spared.len;
-}
-
 /* The git directory that @r was found in for its shape and not for its name; or
  * NULL. The caller frees.
  */
@@ -174,7 +164,7 @@ static char *shape_of(const struct planted_scan *s, const struct view_rule *r)
 		free(dir);
 		dir = above;
 	}
-	if (dir && (walk_git_is_dir(dir) || is_spared(s, dir)))
+	if (dir && (walk_git_is_dir(dir) || strings_have(&s->spared, dir)))
 		return dir;
 	free(dir);
 	return NULL;
@@ -237,22 +227,21 @@ static bool is_denied(const struct view_rule *r)
 /* What was put into a protected directory that no mount held */
 static void take_inside(struct planted_scan *s, const struct view_rule *r)
 {
-	auto_closedir DIR *dir = NULL;
+	auto_close int fd = -1;
+	auto_dir struct dir names = dir_of(-1);
 	unsigned int left = PLANTED_INSIDE_MAX;
-	struct dirent *entry;
-	int fd;
+	struct dir_entry entry;
 
 	if (!planted_scan_is_found(r) || !S_ISDIR(r->mode) ||
 	    journal_existed(s->journal, r->path))
 		return;
 	fd = sys_open_nofollow(AT_FDCWD, r->path, O_RDONLY | O_DIRECTORY |
 			       O_CLOEXEC, 0);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	while (dir && left-- && (entry = readdir(dir)) != NULL) {
-		auto_free char *path = path_join(r->path, entry->d_name);
+	names = dir_of(fd);
+	while (fd >= 0 && left-- && dir_next(&names, &entry) > 0) {
+		auto_free char *path = path_join(r->path, entry.name);
 
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
-		    btime_came_after(path, &s->journal->since))
+		if (btime_came_after(path, &s->journal->since))
 			planted_decide(s, path, reason_of(r));
 	}
 }

@@ -70,7 +70,6 @@ static int make_entry(const char *state, const char *path, const char *run,
 	auto_close int dir = -1;
 	auto_free char *encoded = encode_bytes(path);
 	auto_free char *text = NULL;
-	struct timespec now;
 	char when[VIOLATION_TIME_SIZE];
 	auto_json json_t *meta = NULL;
 	int r;
@@ -84,8 +83,7 @@ static int make_entry(const char *state, const char *path, const char *run,
 	if (dir < 0)
 		return fail_errno(err, "cannot open '%s' in quarantine",
 				  id);
-	clock_gettime(CLOCK_REALTIME, &now);
-	violation_time((int64_t)now.tv_sec * 1000, when);
+	violation_time(now_ms(CLOCK_REALTIME), when);
 	meta = json_pack("{s:i, s:s, s:s, s:s, s:s, s:b}", "v", 1, "path",
 			 encoded, "time", when, "run", run ? run : "",
 			 "reason", reason, "copy", copy);

@@ -8,7 +8,6 @@
 
 #include "guard/tree-copy.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -32,42 +31,14 @@ enum {
 static int copy_any(struct tree_copy *c, int from, const char *name, int to,
 		    const char *to_name);
 
-/* Give ourselves @wanted of what is at @name, if we lack some of it: true if
- * its mode was changed
- */
-static bool lift_mode(int dir, const char *name, mode_t wanted)
+/* Make the file @name readable for its owner: true if its mode was changed */
+static bool make_readable(int dir, const char *name)
 {
-	auto_close int held = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
-	if (held < 0 || fstat(held, &st) < 0 || S_ISLNK(st.st_mode) ||
-	    (st.st_mode & wanted) == wanted)
-		return false;
-	return fs_chmod(held, st.st_mode | wanted) == 0;
-}
-
-static DIR *open_dir(int dir, const char *name)
-{
-	auto_close int fd = openat(dir, name, O_RDONLY | O_DIRECTORY |
-				   O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-
-	if (d)
-		(void)take_fd(&fd);
-	return d;
-}
-
-/* The next name that is not "." or "..", or NULL */
-static const char *next_name(DIR *dir)
-{
-	struct dirent *entry;
-
-	do {
-		errno = 0;
-		entry = readdir(dir);
-	} while (entry && (!strcmp(entry->d_name, ".") ||
-			   !strcmp(entry->d_name, "..")));
-	return entry ? entry->d_name : NULL;
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       !(st.st_mode & S_IRUSR) && fs_chmod(fd, st.st_mode | S_IRUSR) == 0;
 }
 
 int tree_copy_data(int in, int out, uint64_t *bytes)
@@ -100,7 +71,7 @@ int tree_copy_data(int in, int out, uint64_t *bytes)
 static int copy_file(struct tree_copy *c, int from, const char *name, int to,
 		     const char *to_name, const struct stat *st)
 {
-	const bool lifted = lift_mode(from, name, S_IRUSR);
+	const bool changed = make_readable(from, name);
 	auto_close int in = openat(from, name, O_RDONLY | O_NOFOLLOW |
 				   O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	auto_close int out = -1;
@@ -108,7 +79,7 @@ static int copy_file(struct tree_copy *c, int from, const char *name, int to,
 
 	if (in < 0)
 		return -errno;
-	if (lifted)
+	if (changed)
 		(void)fchmod(in, st->st_mode & 07777);
 	out = openat(to, to_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
 		     O_CLOEXEC, 0600);
@@ -131,38 +102,30 @@ static int copy_link(int from, const char *name, int to, const char *to_name)
 	return symlinkat(target, to, to_name) < 0 ? -errno : 0;
 }
 
-static int copy_entries(struct tree_copy *c, DIR *dir, int to)
+static int copy_dir(struct tree_copy *c, int from, const char *name, int to,
+		    const char *to_name)
 {
-	const char *entry;
+	mode_t was = 0;
+	auto_close int fd = c->depth ? tree_copy_open(from, name, &was) : -ELOOP;
+	auto_close int below = -1;
+	auto_dir struct dir names = dir_of(fd);
+	struct dir_entry entry;
 	int r = 0;
 
-	if (!c->depth)
-		return -ELOOP;
-	c->depth--;
-	while (!r && (entry = next_name(dir)) != NULL)
-		r = copy_any(c, dirfd(dir), entry, to, entry);
-	c->depth++;
-	return r ? r : -errno;
-}
-
-static int copy_dir(struct tree_copy *c, int from, const char *name, int to,
-		    const char *to_name, mode_t mode)
-{
-	const bool lifted = lift_mode(from, name, S_IRWXU);
-	auto_closedir DIR *dir = open_dir(from, name);
-	auto_close int below = -1;
-	int r;
-
-	if (!dir || mkdirat(to, to_name, 0700) < 0)
+	if (fd < 0)
+		return fd;
+	if (mkdirat(to, to_name, 0700) < 0)
 		return -errno;
 	below = openat(to, to_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 		       O_CLOEXEC);
-	r = below < 0 ? -errno : copy_entries(c, dir, below);
-	if (lifted)
-		(void)fchmod(dirfd(dir), mode & 07777);
-	if (!r && fchmod(below, mode & 0777) < 0)
-		r = -errno;
-	return r;
+	if (below < 0)
+		return -errno;
+	c->depth--;
+	while (!r && (r = dir_next(&names, &entry)) > 0)
+		r = copy_any(c, fd, entry.name, below, entry.name);
+	c->depth++;
+	(void)fchmod(fd, was & 07777);
+	return r < 0 ? r : fchmod(below, was & 0777) < 0 ? -errno : 0;
 }
 
 static int copy_any(struct tree_copy *c, int from, const char *name, int to,
@@ -176,7 +139,7 @@ static int copy_any(struct tree_copy *c, int from, const char *name, int to,
 	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
-		return copy_dir(c, from, name, to, to_name, st.st_mode);
+		return copy_dir(c, from, name, to, to_name);
 	if (S_ISLNK(st.st_mode))
 		return copy_link(from, name, to, to_name);
 	/* Not even begun, if it is too large anyway */
