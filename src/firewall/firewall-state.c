@@ -25,7 +25,9 @@
 #include "base/path.h"
 #include "policy/firewall-mark.h"
 
-const char *const state_counters[STATE_COUNTERS] = { "dns", "ipv4", "ipv6" };
+const char *const state_counters[STATE_COUNTERS] = {
+	[COUNTER_DNS] = "dns", [COUNTER_IPV4] = "ipv4", [COUNTER_IPV6] = "ipv6",
+};
 
 const char *state_mode_name(enum firewall_mode mode)
 {
@@ -189,20 +191,6 @@ int state_read(struct state *ret, struct err *err)
 		return err->code;
 	state_parse(list, ret);
 	return 0;
-}
-
-int state_count(const char *counter, uint64_t *ret, struct err *err)
-{
-	struct state state;
-	const int r = state_read(&state, err);
-
-	*ret = 0;
-	for (size_t i = 0; i < STATE_COUNTERS && r == 0; i++) {
-		if (!strcmp(counter, state_counters[i]))
-			*ret = state.packets[i];
-	}
-	state_done(&state);
-	return r;
 }
 
 void state_done(struct state *state)

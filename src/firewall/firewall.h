@@ -43,7 +43,6 @@ enum {
 	FIREWALL_WATCH_MS = 30000,
 	FIREWALL_KEEP_ROUNDS = 10,	/* An address stays that long */
 	ANSWER_ADDRESSES_MAX = 64,	/* Of one name */
-	STATE_COUNTERS = 3,
 };
 
 /**
@@ -221,6 +220,9 @@ enum firewall_mode {
 	FIREWALL_FOREIGN,	/* A table of that name that is not ours */
 };
 
+/* Refused packets by kind */
+enum { COUNTER_DNS, COUNTER_IPV4, COUNTER_IPV6, STATE_COUNTERS };
+
 /**
  * struct state - Our table, read from the kernel
  * @ruleset:	Its mark and what is in its sets
@@ -245,8 +247,6 @@ int state_read(struct state *ret, struct err *err);
 void state_done(struct state *state);
 
 const char *state_mode_name(enum firewall_mode mode);
-/* One counter as the kernel has it now. 0, or a negative errno with a message. */
-int state_count(const char *counter, uint64_t *ret, struct err *err);
 uint64_t state_refused(const struct state *state);
 
 /* "2026-01-02T03:04:05Z" */

@@ -19,35 +19,7 @@
 #include "base/own.h"
 #include "gate/address.h"
 
-enum {
-	FILE_MAX = 1 << 20,
-	WORDS_MAX = 10,		/* Of a line that we look at */
-	WORD_MAX = 64,
-};
-
-/* The @n words of the line at *@text, which moves on; how many there were */
-static size_t next_line(const char **text, char words[][WORD_MAX])
-{
-	const char *p = *text;
-	const char *end = p + strcspn(p, "\n");
-	size_t count = 0;
-
-	while (p < end && count < WORDS_MAX) {
-		size_t n;
-
-		p += strspn(p, " \t\r");
-		n = strcspn(p, " \t\r\n");
-		if (!n || p >= end)
-			break;
-		if (n >= WORD_MAX)
-			n = 0;	/* Nothing that we know is that long */
-		memcpy(words[count], p, n);
-		words[count++][n] = '\0';
-		p += strcspn(p, " \t\r\n");
-	}
-	*text = end + (*end == '\n');
-	return count;
-}
+enum { FILE_MAX = 1 << 20 };
 
 /* An address, maybe with a zone behind it or a bracket around */
 static void add_resolver(const char *word, struct range_list *list)
@@ -62,24 +34,26 @@ static void add_resolver(const char *word, struct range_list *list)
 		(void)range_list_add_host(list, &host);
 }
 
-/* Docker's own resolver, on loopback, asks others from within the container,
- * and leaves a comment about them: "# ExtServers: [10.0.0.2 host(127.0.0.53)]".
- * host(...) is asked elsewhere.
+/* Docker's own resolver, on loopback, sends queries to others from within the container,
+ * and leaves a comment about them: "# ExtServers: [10.0.0.2 host(127.0.0.53)]". Those in
+ * host(...) get theirs from outside of it.
  */
 void local_parse_resolvers(const char *text, struct range_list *list)
 {
-	char words[WORDS_MAX][WORD_MAX];
+	static const char blanks[] = " \t\r";
+	auto_free char *copy = mem_strdup(text);
+	char *rest = copy, *line;
 
-	while (*text) {
-		const size_t n = next_line(&text, words);
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		char *at, *first = strtok_r(line, blanks, &at);
+		char *word = first ? strtok_r(NULL, blanks, &at) : NULL;
 
-		if (n > 1 && !strcmp(words[0], "nameserver"))
-			add_resolver(words[1], list);
-		if (n < 3 || strcmp(words[0], "#") != 0 ||
-		    strcmp(words[1], "ExtServers:") != 0)
+		if (word && !strcmp(first, "nameserver"))
+			add_resolver(word, list);
+		if (!word || strcmp(first, "#") != 0 || strcmp(word, "ExtServers:") != 0)
 			continue;
-		for (size_t i = 2; i < n; i++)
-			add_resolver(words[i], list);
+		while ((word = strtok_r(NULL, blanks, &at)) != NULL)
+			add_resolver(word, list);
 	}
 }
 

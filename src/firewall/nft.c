@@ -14,9 +14,9 @@
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/buf.h"
@@ -25,7 +25,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/proc.h"
+#include "base/sys.h"
 #include "base/text.h"
 
 enum { WORDS_MAX = 12, NFT_OUTPUT_MAX = 4 << 20 };
@@ -45,17 +47,12 @@ static const struct {
 
 static bool is_on_path(const char *directory)
 {
-	const char *p = getenv("PATH");
-	const size_t want = directory ? strlen(directory) : 0;
+	const char *list = directory ? getenv("PATH") : NULL;
+	bool found = false;
 
-	while (p && want) {
-		const size_t n = strcspn(p, ":");
-
-		if (n == want && !memcmp(p, directory, n))
-			return true;
-		p = p[n] ? p + n + 1 : NULL;
-	}
-	return false;
+	for (char *dir; !found && (dir = path_next_dir(&list)) != NULL; free(dir))
+		found = !strcmp(dir, directory);
+	return found;
 }
 
 static int find(char *path, size_t size, struct err *err)
@@ -78,18 +75,15 @@ static int refuse_permission(struct err *err)
 
 int nft_check(struct err *err)
 {
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[2] = { { 0 } };
+	struct sys_caps caps;
 	char path[64];
 	const int r = find(path, sizeof(path), err);
 
 	if (r < 0)
 		return r;
-	if (syscall(SYS_capget, &header, data) < 0)
+	if (sys_capget(&caps) < 0)
 		return fail_errno(err, "cannot read our capabilities");
-	return data[0].effective & 1U << CAP_NET_ADMIN ? 0 :
+	return caps.effective & 1U << CAP_NET_ADMIN ? 0 :
 		refuse_permission(err);
 }
 

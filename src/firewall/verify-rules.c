@@ -254,18 +254,19 @@ static bool find_unused(const struct trial *t, enum host_kind kind,
 static int try_unused(struct trial *t, const struct host *host,
 		      struct err *err)
 {
-	const char *counter = host->kind == HOST_IPV4 ? "ipv4" : "ipv6";
-	uint64_t before, after;
-	int r = state_count(counter, &before, err);
-	int found;
+	const size_t kind = host->kind == HOST_IPV4 ? COUNTER_IPV4 : COUNTER_IPV6;
+	struct state before, after = { 0 };
+	int r = state_read(&before, err), found = 0;
 
+	if (r == 0) {
+		found = reach_any(host, 1, UNUSED_MS);
+		r = state_read(&after, err);
+	}
+	state_done(&before);
+	state_done(&after);
 	if (r < 0)
 		return r;
-	found = reach_any(host, 1, UNUSED_MS);
-	r = state_count(counter, &after, err);
-	if (r < 0)
-		return r;
-	if (found < 0 && found != -ECONNREFUSED && after > before)
+	if (found < 0 && found != -ECONNREFUSED && after.packets[kind] > before.packets[kind])
 		note(t, true, host->name, "is not allowed, and was refused");
 	else
 		note(t, false, host->name, "is not allowed, but was let through");
