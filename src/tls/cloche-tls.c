@@ -44,12 +44,8 @@
 struct setup {
 	struct tls_config config;
 	struct source_values values;
-	struct authority *authority;
-	SSL_CTX *upstream;
-	struct loop *loop;
-	struct timers *timers;
+	struct tls_server server;
 	struct buf java;
-	int channel;
 };
 
 static int receive(int control, struct setup *s, struct err *err)
@@ -72,7 +68,7 @@ static int receive(int control, struct setup *s, struct err *err)
 		r = fail(err, -EBADMSG, "received %zu pipes for %zu secrets",
 			 n_fds - 1, s->config.secrets.len);
 	if (!r) {
-		s->channel = fds[0];
+		s->server.channel = fds[0];
 		r = values_read(&s->config, fds + 1, &s->values, err);
 	}
 	for (size_t i = 1; got >= 0 && i < n_fds; i++)
@@ -83,20 +79,21 @@ static int receive(int control, struct setup *s, struct err *err)
 
 static int prepare(int control, struct setup *s, struct err *err)
 {
+	struct tls_server *server = &s->server;
 	int r = receive(control, s, err);
 
 	if (!r)
-		r = authority_new(&s->config.secrets, &s->authority, err);
+		r = authority_new(&s->config.secrets, &server->authority, err);
 	if (!r)
 		(void)java_store_make(JAVA_STORE_PATH,
-				      authority_cert(s->authority), &s->java);
+				      authority_cert(server->authority), &s->java);
 	/* Files of the user's are read before the seal; else nothing waits for it */
 	if (!r && s->config.n_cas &&
-	    !(s->upstream = tls_upstream_context(s->config.cas, s->config.n_cas, err)))
+	    !(server->upstream = tls_upstream_context(s->config.cas, s->config.n_cas, err)))
 		r = err->code;
 	if (!r)
-		r = loop_new(&s->loop, err);
-	if (!r && timers_new(s->loop, NULL, &s->timers) < 0)
+		r = loop_new(&server->loop, err);
+	if (!r && timers_new(server->loop, NULL, &server->timers) < 0)
 		r = fail(err, -ENOMEM, "cannot make a timer");
 	return r < 0 ? r : confine_seal(CONFINED_TLS, err);
 }
@@ -127,7 +124,7 @@ static int send_ready(int control, const struct setup *s, struct err *err)
 	json_t *placeholders = json_array(), *parts = json_array();
 	json_t *notes = json_array(), *root;
 	auto_free char *text = NULL;
-	int r = authority_write(s->authority, &pem, err);
+	int r = authority_write(s->server.authority, &pem, err);
 
 	for (size_t i = 0; i < s->config.secrets.len; i++)
 		json_array_append_new(placeholders,
@@ -186,29 +183,22 @@ static int on_channel(void *arg)
 
 static void serve(struct setup *s, int control)
 {
-	struct tls_server server = {
-		.loop = s->loop,
-		.timers = s->timers,
-		.authority = s->authority,
-		.secrets = &s->config.secrets,
-		.values = &s->values.secrets,
-		.upstream = s->upstream,
-		.channel = s->channel,
-	};
-	struct loop_source source = { s->channel, on_channel, &server };
+	struct tls_server *server = &s->server;
+	struct loop_source source = { server->channel, on_channel, server };
 
-	server.refresh = refresh_new(&server, &s->config, control,
-				     tls_conns_wake);
+	server->secrets = &s->config.secrets;
+	server->values = &s->values.secrets;
+	server->refresh = refresh_new(server, &s->config, control, tls_conns_wake);
 	for (size_t i = 0; i < s->config.secrets.len; i++)
-		server.n_urls += s->config.secrets.v[i].url != NULL;
-	if (!loop_add(server.loop, &source, EPOLLIN))
-		(void)loop_run(server.loop);
-	tls_conns_close(&server);
+		server->n_urls += s->config.secrets.v[i].url != NULL;
+	if (!loop_add(server->loop, &source, EPOLLIN))
+		(void)loop_run(server->loop);
+	tls_conns_close(server);
 }
 
 int main(int argc, char **argv)
 {
-	struct setup setup = { .channel = -1 };
+	struct setup setup = { .server.channel = -1 };
 	struct err err = { 0 };
 	uint64_t number = 0;
 	int control;
@@ -229,9 +219,9 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	buf_done(&setup.java);
-	if (!setup.upstream)
-		setup.upstream = tls_upstream_context(NULL, 0, &err);
-	if (!setup.upstream)
+	if (!setup.server.upstream)
+		setup.server.upstream = tls_upstream_context(NULL, 0, &err);
+	if (!setup.server.upstream)
 		return 1;
 	serve(&setup, control);
 	return 0;

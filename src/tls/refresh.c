@@ -19,7 +19,7 @@
 #include "gate/tls-wire.h"
 #include "ipc/socket.h"
 #include "tls/config.h"
-#include "tls/tls-server.h"
+#include "tls/tls-report.h"
 
 enum { RETRY_MS = 10000 }; /* After a source that failed */
 

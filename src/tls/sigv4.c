@@ -45,6 +45,26 @@ static struct http_span part_of(struct http_span from, const char *name,
 	return ret;
 }
 
+/* The next part of *@text up to @separator, which *@text moves past; p is NULL at the end */
+static struct http_span next_part(struct http_span *text, char separator)
+{
+	const char *end = text->n ? memchr(text->p, separator, text->n) : NULL;
+	struct http_span part = { text->n ? text->p : NULL,
+				  end ? (size_t)(end - text->p) : text->n };
+
+	if (end)
+		*text = (struct http_span){ end + 1, text->n - part.n - 1 };
+	else
+		text->n = 0;
+	return part;
+}
+
+static void add_span(struct bytes *out, struct http_span span, const char *end)
+{
+	bytes_add(out, span.p, span.n);
+	bytes_adds(out, end);
+}
+
 static bool is_hex(struct http_span span)
 {
 	for (size_t i = 0; i < span.n; i++) {
@@ -134,29 +154,21 @@ static void add_encoded(struct bytes *out, unsigned char c)
 /* Without dots and empty segments, as AWS has it for all services but S3 */
 static void add_normal(struct http_span path, struct bytes *out)
 {
-	bool slash = true;
-	size_t at = 0;
+	const bool slash = path.p[path.n - 1] == '/';
+	struct http_span part;
 
 	bytes_add(out, "/", 1);
-	while (at < path.n) {
-		const char *end = memchr(path.p + at, '/', path.n - at);
-		const size_t n = end ? (size_t)(end - path.p) - at
-				     : path.n - at;
-		const char *p = path.p + at;
-
-		at += n + 1;
-		slash = end;
-		if (!n || (n == 1 && *p == '.'))
+	while ((part = next_part(&path, '/')).p) {
+		if (!part.n || http_span_is(part, "."))
 			continue;
-		if (n == 2 && p[0] == '.' && p[1] == '.') {
+		if (http_span_is(part, "..")) {
 			if (out->len > 1)
 				out->len--;
 			while (out->len > 1 && out->p[out->len - 1] != '/')
 				out->len--;
 			continue;
 		}
-		bytes_add(out, p, n);
-		bytes_add(out, "/", 1);
+		add_span(out, part, "/");
 	}
 	if (!slash && out->len > 1)
 		out->len--;
@@ -225,24 +237,14 @@ static int compare_pairs(const void *a, const void *b)
 static bool add_query(struct http_span query, struct bytes *out)
 {
 	struct pair pairs[SIGV4_PAIRS_MAX] = { 0 };
-	size_t n = 0, at = 0;
+	struct http_span part;
+	size_t n = 0;
 
-	while (at < query.n && n < SIGV4_PAIRS_MAX) {
-		const char *p = query.p + at;
-		const char *end = memchr(p, '&', query.n - at);
-		const size_t len = end ? (size_t)(end - p) : query.n - at;
-		const char *equals = memchr(p, '=', len);
-		const size_t name = equals ? (size_t)(equals - p) : len;
-
-		at += len + 1;
-		if (!len)
+	while (n < SIGV4_PAIRS_MAX && (part = next_part(&query, '&')).p) {
+		if (!part.n)
 			continue;
-		add_again((struct http_span){ p, name }, &pairs[n].name);
-		if (equals)
-			add_again((struct http_span){ equals + 1,
-						      len - name - 1 },
-				  &pairs[n].value);
-		n++;
+		add_again(next_part(&part, '='), &pairs[n].name);
+		add_again(part, &pairs[n++].value);
 	}
 	qsort(pairs, n, sizeof(*pairs), compare_pairs);
 	for (size_t i = 0; i < n; i++) {
@@ -254,7 +256,7 @@ static bool add_query(struct http_span query, struct bytes *out)
 		bytes_done(&pairs[i].name);
 		bytes_done(&pairs[i].value);
 	}
-	return at >= query.n;
+	return !query.n;
 }
 
 /* Blanks in a row are one */
@@ -272,13 +274,13 @@ static void add_trimmed(struct http_span value, struct bytes *out)
 
 /* "name:value" of each header of that name, as one */
 static bool add_header(const struct http_request *request,
-		       struct http_span token, const char *name, size_t n,
+		       struct http_span token, struct http_span name,
 		       struct bytes *out)
 {
 	size_t found = 0;
 
-	bytes_add(out, name, n);
-	if (token.p && http_span_is((struct http_span){ name, n }, token_name)) {
+	bytes_add(out, name.p, name.n);
+	if (token.p && http_span_is(name, token_name)) {
 		bytes_add(out, ":", 1);
 		add_trimmed(token, out);
 		bytes_add(out, "\n", 1);
@@ -287,7 +289,7 @@ static bool add_header(const struct http_request *request,
 	for (size_t i = 0; i < request->headers.len; i++) {
 		const struct http_header *h = &request->headers.v[i];
 
-		if (h->name.n != n || strncasecmp(h->name.p, name, n) != 0)
+		if (h->name.n != name.n || strncasecmp(h->name.p, name.p, name.n) != 0)
 			continue;
 		bytes_add(out, found++ ? "," : ":", 1);
 		add_trimmed(h->value, out);
@@ -300,16 +302,12 @@ static bool add_headers(const struct http_request *request,
 			const struct sigv4 *s, struct http_span token,
 			struct bytes *out)
 {
-	size_t at = 0, count = 0;
+	struct http_span names = s->names, name;
+	size_t count = 0;
 
-	while (at < s->names.n) {
-		const char *p = s->names.p + at;
-		const char *end = memchr(p, ';', s->names.n - at);
-		const size_t n = end ? (size_t)(end - p) : s->names.n - at;
-
-		at += n + 1;
+	while ((name = next_part(&names, ';')).p) {
 		if (++count > SIGV4_NAMES_MAX ||
-		    !add_header(request, token, p, n, out))
+		    !add_header(request, token, name, out))
 			return false;
 	}
 	return true;
@@ -319,25 +317,19 @@ void sigv4_add_token_name(struct http_span names, struct bytes *out)
 {
 	const size_t len = strlen(token_name);
 	bool there = false;
-	size_t at = 0;
+	struct http_span name;
 
 	/* They are in order */
-	while (at < names.n) {
-		const char *p = names.p + at;
-		const char *end = memchr(p, ';', names.n - at);
-		const size_t n = end ? (size_t)(end - p) : names.n - at;
-		const int order = memcmp(p, token_name, n < len ? n : len);
+	while ((name = next_part(&names, ';')).p) {
+		const int order = memcmp(name.p, token_name, name.n < len ? name.n : len);
 
-		if (!there && (order > 0 || (!order && n > len))) {
+		if (!there && (order > 0 || (!order && name.n > len))) {
 			bytes_adds(out, token_name);
 			bytes_add(out, ";", 1);
 			there = true;
 		}
-		there |= !order && n == len;
-		bytes_add(out, p, n);
-		at += n + 1;
-		if (at < names.n || !there)
-			bytes_add(out, ";", 1);
+		there |= !order && name.n == len;
+		add_span(out, name, names.n || !there ? ";" : "");
 	}
 	if (!there)
 		bytes_adds(out, token_name);
@@ -377,24 +369,16 @@ static bool sign_text(struct http_span secret, struct http_span scope,
 		      const struct bytes *text, char ret[SIGV4_HEX])
 {
 	auto_bytes struct bytes first = { 0 };
+	struct http_span part = next_part(&scope, '/');
 	uint8_t key[DIGEST];
-	const char *slash = memchr(scope.p, '/', scope.n);
-	/* The first part goes into the first key */
-	size_t at = slash ? (size_t)(slash - scope.p) : scope.n;
 	bool ok;
 
 	bytes_adds(&first, "AWS4");
 	bytes_add(&first, secret.p, secret.n);
 	ok = HMAC(EVP_sha256(), first.p, (int)first.len,
-		  (const uint8_t *)scope.p, at, key, NULL);
-	while (ok && at < scope.n) {
-		const char *p = scope.p + at + 1;
-		const char *end = memchr(p, '/', scope.n - at - 1);
-		const size_t n = end ? (size_t)(end - p) : scope.n - at - 1;
-
-		ok = mac(key, p, n);
-		at += n + 1;
-	}
+		  (const uint8_t *)part.p, part.n, key, NULL);
+	while (ok && (part = next_part(&scope, '/')).p)
+		ok = mac(key, part.p, part.n);
 	ok = ok && mac(key, text->p, text->len);
 	if (ok)
 		write_hex(key, ret);
@@ -406,25 +390,21 @@ bool sigv4_sign(const struct http_request *request, const struct sigv4 *s,
 		const struct sigv4_key *key, enum sigv4_path how,
 		const char *body, char ret[SIGV4_HEX])
 {
-	const struct http_span target = request->target;
-	const char *mark = memchr(target.p, '?', target.n);
-	const size_t n = mark ? (size_t)(mark - target.p) : target.n;
+	struct http_span query = request->target;
+	const struct http_span path = next_part(&query, '?');
 	auto_bytes struct bytes text = { 0 }, signs = { 0 };
 	char digest[SIGV4_HEX];
 
-	bytes_add(&text, request->method.p, request->method.n);
+	add_span(&text, request->method, "\n");
+	add_path(path, how, &text);
 	bytes_add(&text, "\n", 1);
-	add_path((struct http_span){ target.p, n }, how, &text);
-	bytes_add(&text, "\n", 1);
-	if (mark &&
-	    !add_query((struct http_span){ mark + 1, target.n - n - 1 }, &text))
+	if (!add_query(query, &text))
 		return false;
 	bytes_add(&text, "\n", 1);
 	if (!add_headers(request, s, key->token, &text))
 		return false;
 	bytes_add(&text, "\n", 1);
-	bytes_add(&text, s->names.p, s->names.n);
-	bytes_add(&text, "\n", 1);
+	add_span(&text, s->names, "\n");
 	if (s->payload.p)
 		bytes_add(&text, s->payload.p, s->payload.n);
 	else
@@ -433,10 +413,8 @@ bool sigv4_sign(const struct http_request *request, const struct sigv4 *s,
 		return false;
 	bytes_adds(&signs, algorithm);
 	bytes_add(&signs, "\n", 1);
-	bytes_add(&signs, s->date.p, s->date.n);
-	bytes_add(&signs, "\n", 1);
-	bytes_add(&signs, s->scope.p, s->scope.n);
-	bytes_add(&signs, "\n", 1);
+	add_span(&signs, s->date, "\n");
+	add_span(&signs, s->scope, "\n");
 	bytes_add(&signs, digest, sizeof(digest));
 	return sign_text(key->key, s->scope, &signs, ret);
 }

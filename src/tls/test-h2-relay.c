@@ -18,8 +18,7 @@
 #include "tls/config.h"
 #include "tls/h2-head.h"
 #include "tls/scrub.h"
-#include "tls/tls-refusal.h"
-#include "tls/tls-server.h"
+#include "tls/tls-report.h"
 
 enum { SEND_MAX = 64 << 10 }; /* Bytes that wait for a peer, as in tls-conn.c */
 

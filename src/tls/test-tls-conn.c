@@ -29,6 +29,7 @@
 #include "tls/authority.h"
 #include "tls/config.h"
 #include "tls/tls-end.h"
+#include "tls/tls-report.h"
 
 enum {
 	PATIENCE_S = 10, /* For anything that must come */

@@ -36,9 +36,7 @@
 #include "tls/h2-relay.h"
 #include "tls/refresh.h"
 #include "tls/scrub.h"
-#include "tls/tls-alpn.h"
 #include "tls/tls-end.h"
-#include "tls/tls-refusal.h"
 #include "tls/tls-report.h"
 
 enum {

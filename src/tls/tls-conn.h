@@ -8,12 +8,10 @@
 #ifndef TLS_TLS_CONN_H
 #define TLS_TLS_CONN_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-#include "tls/tls-server.h"
-
 struct tls_serve;
+struct tls_server;
 
 enum { TLS_CONNS_MAX = 1024 };
 

@@ -23,7 +23,7 @@ enum { TLS_RECORD_MAX = 16 << 10 }; /* Bytes of one TLS record */
  * @ssl:	NULL for a client that speaks plain HTTP
  * @hello:	The client's first bytes, which the gate has read; @hello_at of them
  *		were used
- * @peer:	The other side, for tls/tls-alpn.h; @asked: the hello was read
+ * @peer:	The other side, for tls_alpn_follow(); @asked: the hello was read
  * @open:	The handshake is complete
  * @failed:	The handshake failed: nothing can be read or written
  * @broken:	Nothing more can be written; what came before may still be read
@@ -60,6 +60,16 @@ bool tls_end_accept(struct tls_end *end, SSL_CTX *context, struct host *host);
 
 /* Begin as a client of @host, whose certificate will be verified */
 bool tls_end_connect(struct tls_end *end, SSL_CTX *context, const char *host);
+
+/* Have @client wait for the protocol that @server chooses; before its handshake. The
+ * server is offered HTTP/2 if the client offers it, and the client gets what the server
+ * has chosen: there is no translation between the two. @client->asked becomes true when its
+ * hello was read: only then may @server connect.
+ */
+void tls_alpn_follow(struct tls_end *client, struct tls_end *server);
+
+/* True if @end has agreed on HTTP/2 */
+bool tls_alpn_is_h2(const struct tls_end *end);
 
 /* After a call of OpenSSL's that returned @r: true if it only wants to wait */
 bool tls_end_waits(struct tls_end *end, int r);
