@@ -45,36 +45,51 @@ struct question {
 	const char *root, *home;
 };
 
-/* The program @name in PATH, or NULL: what lies in the project is not the user's, nor
- * is what a relative entry finds there. The caller frees.
+/* The directories of PATH but those of the project: what lies there is not the user's, nor
+ * is what a relative entry finds. The tool has these, too: it may be a script that starts
+ * its interpreter by name. The caller frees.
  */
-static char *find_program(const char *name, const char *root)
+static char *own_path(const char *root)
 {
 	const char *path = getenv("PATH");
+	auto_buf struct buf out = { 0 };
+	char *next;
+
+	while ((next = path_next_dir(&path))) {
+		auto_free char *dir = next;
+		auto_free char *real = *dir == '/' ? realpath(dir, NULL) : NULL;
+
+		if (real && !path_is_within(root, real))
+			buf_addf(&out, "%s%s", out.len ? ":" : "", dir);
+	}
+	return buf_take(&out);
+}
+
+/* The program @name in the directories of @path, or NULL. The caller frees. */
+static char *find_program(const char *name, const char *root, const char *path)
+{
 	char *next;
 
 	while ((next = path_next_dir(&path))) {
 		auto_free char *dir = next;
 		auto_free char *file = path_join(dir, name);
-		auto_free char *real_dir = *dir == '/' ? realpath(dir, NULL) : NULL;
-		auto_free char *real = real_dir ? realpath(file, NULL) : NULL;
+		auto_free char *real = realpath(file, NULL);
 		struct stat st;
 
-		if (real && !path_is_within(root, real) &&
-		    !path_is_within(root, real_dir) && stat(real, &st) == 0 &&
+		if (real && !path_is_within(root, real) && stat(real, &st) == 0 &&
 		    S_ISREG(st.st_mode) && access(real, X_OK) == 0)
 			return take_ptr(file);
 	}
 	return NULL;
 }
 
-static void run_child(const char *file, const char *const *argv, int out)
+static void run_child(const char *file, const char *path, const char *const *argv, int out)
 {
 	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	(void)setsid();
 	if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(null, 2) < 0 ||
-	    chdir("/") < 0)
+	    chdir("/") < 0 || setenv("PATH", path, 1) < 0)
 		_exit(127);
 	setenv("PWD", "/", 1);
 	setenv("COLUMNS", "1000", 1);		/* pip's help would break an address */
@@ -116,7 +131,8 @@ static int read_answer(int fd, struct buf *out)
 static int ask(const struct question *q, enum tool tool, const char *const *argv,
 	       struct buf *out)
 {
-	auto_free char *file = find_program(argv[0], q->root);
+	auto_free char *path = own_path(q->root);
+	auto_free char *file = find_program(argv[0], q->root, path);
 	int pipes[2], status = 0, r;
 	pid_t pid;
 
@@ -126,7 +142,7 @@ static int ask(const struct question *q, enum tool tool, const char *const *argv
 		return -errno;
 	pid = fork();
 	if (!pid)
-		run_child(file, argv, pipes[1]);
+		run_child(file, path, argv, pipes[1]);
 	(void)close(pipes[1]);
 	r = pid < 0 ? -EAGAIN : read_answer(pipes[0], out);
 	(void)close(pipes[0]);

@@ -255,6 +255,22 @@ def a_program_of_the_project_is_not_started(t):
 
 
 @test
+def an_interpreter_of_the_project_is_not_started(t):
+    """A tool of the user's may be a script that starts its interpreter by name"""
+    project(t, {"package.json": {}})
+    env = tools(t, node="echo https://npm.example.org")
+    t.write(t.away + "/bin/npm", "#!/usr/bin/env node\n", 0o755)
+    t.write(".venv/bin/node", f"#!/bin/sh\n: > {t.away}/ran\necho https://evil.example\n",
+            0o755)
+    env["PATH"] = f"{t.dir}/.venv/bin:" + env["PATH"]
+    equal(init(t, env)[0], {"npm.example.org": True})
+    check(not os.path.exists(t.away + "/ran"))
+    # Control: it is that PATH which would have started it
+    equal(t.outside(t.away + "/bin/npm", env=env).ok().out, "https://evil.example\n")
+    check(os.path.exists(t.away + "/ran"))
+
+
+@test
 def links_out_of_the_project_are_not_followed(t):
     for name in ("npmrc", "dir/.npmrc"):
         t.write(f"{t.away}/{name}", "registry=https://away.example\n")
