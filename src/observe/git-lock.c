@@ -66,22 +66,27 @@ static int open_in(const struct git_lock *lock, const char *path, int flags)
 	return sys_openat2(lock->root, path, &how);
 }
 
-static void forget(struct git_lock *lock)
+static void drop_changes(struct git_lock *lock)
 {
 	for (size_t i = 0; i < lock->changes.len; i++) {
 		free(lock->changes.v[i].path);
 		free(lock->changes.v[i].link);
 	}
 	free(lock->changes.v);
-	free(lock->index);
-	lock->index = NULL;
 	lock->changes.v = NULL;
 	lock->changes.len = lock->changes.cap = lock->names = 0;
 	lock->bytes = 0;
+	close_fd(&lock->old);
+}
+
+static void forget(struct git_lock *lock)
+{
+	drop_changes(lock);
+	free(lock->index);
+	lock->index = NULL;
 	lock->pid = 0;
 	lock->refused = lock->partial = lock->at_once = false;
 	close_fd(&lock->root);
-	close_fd(&lock->old);
 }
 
 void git_locks_init(struct git_locks *locks)
@@ -121,11 +126,22 @@ static bool is_deinit(pid_t pid)
 	return n > 0 && memmem(words, (size_t)n, "\0deinit", sizeof("\0deinit"));
 }
 
+/* What gits have recorded that were killed, and gave up no lock */
+static void forget_ended(struct git_locks *locks)
+{
+	for (size_t i = 0; i < GIT_LOCKS_MAX; i++) {
+		if (locks->v[i].pid && kill(locks->v[i].pid, 0) < 0 && errno == ESRCH)
+			forget(&locks->v[i]);
+	}
+}
+
 /* @path: of the lock of its index, or NULL */
 static void take(struct git_locks *locks, pid_t pid, const char *path)
 {
-	struct git_lock *lock = find(locks, pid);
+	struct git_lock *lock;
 
+	forget_ended(locks);
+	lock = find(locks, pid);
 	lock = lock ? lock : find(locks, 0);
 	if (!lock)
 		lock = &locks->v[locks->next++ % GIT_LOCKS_MAX];
@@ -177,21 +193,26 @@ static int keep_link(const struct git_lock *lock, struct git_change *c)
 	return 0;
 }
 
-static int keep_content(struct git_lock *lock, struct git_change *c, int fd)
+/* @room: bytes that may be kept */
+static int keep_content(struct git_lock *lock, struct git_change *c, int fd, off_t room)
 {
 	off_t left = c->st.st_size;
 
 	if (lock->old < 0)
 		lock->old = memfd_create("git-lock", MFD_CLOEXEC);
 	c->at = lock->bytes;
-	if (lock->old < 0 || left > GIT_LOCK_BYTES_MAX - lock->bytes)
+	if (lock->old < 0 || left > room)
 		return -ENOSPC;
 	(void)lseek(lock->old, c->at, SEEK_SET);	/* One that shrank left a part */
 	while (left > 0) {
 		const ssize_t n = sendfile(lock->old, fd, NULL, (size_t)left);
 
-		if (n <= 0)
-			return n ? -errno : -EIO;
+		if (n <= 0) {
+			const int error = n ? -errno : -EIO;
+
+			(void)!ftruncate(lock->old, c->at);
+			return error;
+		}
 		left -= n;
 	}
 	lock->bytes += c->st.st_size;
@@ -200,10 +221,11 @@ static int keep_content(struct git_lock *lock, struct git_change *c, int fd)
 
 /* What is at @c->path, which the call will remove or create */
 static int keep(struct git_lock *lock, const struct notification *q,
-		struct git_change *c)
+		struct git_change *c, off_t room)
 {
 	const bool removes = q->what == CALL_UNLINK || q->what == CALL_RMDIR;
-	auto_close int fd = open_in(lock, c->path, removes ? O_RDONLY | O_NONBLOCK : O_PATH);
+	auto_close int fd = open_in(lock, c->path,
+				    removes ? O_RDONLY | O_NONBLOCK | O_NOCTTY : O_PATH);
 
 	if (fd < 0 && errno == ENOENT)
 		return removes ? -EEXIST : 0;	/* The kernel says so, too */
@@ -219,15 +241,18 @@ static int keep(struct git_lock *lock, const struct notification *q,
 		return -errno;
 	if (S_ISDIR(c->st.st_mode))
 		return 0;
-	return S_ISREG(c->st.st_mode) ? keep_content(lock, c, fd) : -EPERM;
+	return S_ISREG(c->st.st_mode) ? keep_content(lock, c, fd, room) : -EPERM;
 }
 
-static int record(struct git_lock *lock, const struct notification *q,
-		  const char *path)
+/* The limits hold for all locks together: a command can have as many gits as it likes */
+static int record(struct git_locks *locks, struct git_lock *lock,
+		  const struct notification *q, const char *path)
 {
 	const size_t len = strlen(path) + 1;
+	size_t changes = 0, names = 0;
 	struct git_change c = { 0 };
 	struct sys_caps caps;
+	off_t bytes = 0;
 	int r;
 
 	if (q->in_root || strstr(path, "/../"))	/* Not where the call looks */
@@ -235,14 +260,18 @@ static int record(struct git_lock *lock, const struct notification *q,
 	if (q->what != CALL_UNLINK && q->what != CALL_RMDIR && q->what != CALL_MAKE &&
 	    (q->what != CALL_OPEN || !(q->flags & O_CREAT)))
 		return -EPERM;
-	if (lock->changes.len == GIT_LOCK_CHANGES_MAX ||
-	    len > GIT_LOCK_NAMES_MAX - lock->names)
+	for (size_t i = 0; i < GIT_LOCKS_MAX; i++) {
+		changes += locks->v[i].changes.len;
+		names += locks->v[i].names;
+		bytes += locks->v[i].bytes;
+	}
+	if (changes == GIT_LOCK_CHANGES_MAX || len > GIT_LOCK_NAMES_MAX - names)
 		return -ENOSPC;
 	r = caps_drop(&caps);
 	if (r < 0)
 		return r;
 	c.path = mem_strdup(path);
-	r = keep(lock, q, &c);
+	r = keep(lock, q, &c, GIT_LOCK_BYTES_MAX - bytes);
 	caps_restore(&caps);
 	if (r < 0) {
 		free(c.path);
@@ -367,8 +396,10 @@ static int note_call(struct git_locks *locks, const struct notification *q, pid_
 	lock = find_begun(locks, pid);
 	if (!lock || lock->partial)
 		return 0;
-	r = record(lock, q, path);
+	r = record(locks, lock, q, path);
 	lock->partial = r < 0 && !lock->refused;
+	if (lock->partial)
+		drop_changes(lock);
 	return r < 0 && lock->refused ? -EROFS : 0;
 }
 

@@ -20,16 +20,16 @@ struct notification;
 
 enum {
 	GIT_LOCKS_MAX = 4,		/* git starts others, with locks of their own */
-	GIT_LOCK_CHANGES_MAX = 65536,	/* Recorded changes under one lock */
+	GIT_LOCK_CHANGES_MAX = 65536,	/* Recorded changes under all locks */
 	GIT_LOCK_NAMES_MAX = 8 << 20,	/* Bytes of their paths */
-	GIT_LOCK_BYTES_MAX = 128 << 20,	/* Bytes of the files that git removed */
+	GIT_LOCK_BYTES_MAX = 128 << 20,	/* Bytes of the files that gits removed */
 };
 
 /**
  * struct git_lock - A lock that was taken
  * @pid:	The git that has it; 0 if none
  * @refused:	It was refused a file, and will be undone
- * @partial:	Not all of its changes could be recorded: it is not undone
+ * @partial:	Not all of its changes could be recorded: it is not undone, and none is kept
  * @root:	Its root directory, or -1 until it changes a file
  * @index:	The path that the lock is for, or NULL
  * @old:	A memfd with the files that it removed, @bytes long, or -1

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "test.h"
+#include "base/own.h"
 #include "observe/git-lock.h"
 #include "observe/notification.h"
 
@@ -173,6 +175,89 @@ TEST(the_bytes_of_removed_files_are_limited)
 	CHECK_INT(truncate(test_path("file-0"), GIT_LOCK_BYTES_MAX), 0);
 	pass_limit(true, CALL_UNLINK, 1);
 	CHECK_INT(end(), 1);
+}
+
+/* As if another git, which is us, had a lock */
+static int changes_too(const char *path)
+{
+	const struct notification q = { .what = CALL_UNLINK };
+
+	return git_lock_note(&locks, &q, getpid(), path);
+}
+
+TEST(the_limits_are_those_of_all_locks)
+{
+	begin();
+	locks.v[1].root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	locks.v[1].pid = getpid();
+	test_write(test_path("big"), "");
+	test_write(test_path("last"), "1");
+	CHECK_INT(truncate(test_path("big"), GIT_LOCK_BYTES_MAX), 0);
+	CHECK_INT(changes(CALL_UNLINK, test_path("big")), 0);
+	CHECK(git_lock_refused(&locks, getpid(), test_path(".npmrc")));
+	CHECK_INT(changes_too(test_path("last")), -EROFS);
+	/* Control: the first gives its lock up */
+	CHECK_INT(changes(CALL_RENAME, test_path(".git/index.lock")), 0);
+	CHECK_INT(changes_too(test_path("last")), 0);
+	git_locks_done(&locks);
+}
+
+TEST(of_a_git_that_is_not_undone_nothing_is_kept)
+{
+	begin();
+	test_write(test_path("one"), "one");
+	CHECK_INT(changes(CALL_UNLINK, test_path("one")), 0);
+	CHECK_INT(lock.bytes, 3);
+	CHECK_INT(changes(CALL_MAKE, test_path("d/../new")), 0);
+	CHECK(lock.partial && lock.old < 0 && !lock.changes.len && !lock.bytes);
+	git_locks_done(&locks);
+}
+
+TEST(of_a_git_that_was_killed_nothing_is_kept)
+{
+	const struct notification q = { .what = CALL_OPEN, .flags = O_CREAT | O_EXCL };
+
+	begin();
+	test_write(test_path("one"), "one");
+	CHECK_INT(changes(CALL_UNLINK, test_path("one")), 0);
+	CHECK_INT(kill(lock.pid, SIGKILL), 0);
+	CHECK_INT(waitpid(lock.pid, NULL, 0), lock.pid);
+	CHECK_INT(git_lock_note(&locks, &q, getpid(), test_path(".git/index.lock")), 0);
+	CHECK(lock.pid == getpid() && !lock.bytes && lock.old < 0);
+	git_locks_done(&locks);
+}
+
+/* A file of sysfs says that it has a page, and has less */
+TEST(of_a_file_that_shrank_nothing_is_kept)
+{
+	struct stat st;
+
+	begin();
+	CHECK(git_lock_refused(&locks, lock.pid, test_path(".npmrc")));
+	CHECK_INT(changes(CALL_UNLINK, "/sys/kernel/uevent_seqnum"), -EROFS);
+	CHECK_INT(fstat(lock.old, &st), 0);
+	CHECK_INT(st.st_size, 0);
+	CHECK_INT(end(), 1);
+}
+
+/* In a session of its own the supervisor has no terminal, and would get the first that it opens */
+TEST(no_terminal_is_taken)
+{
+	auto_close int ptmx = -1;
+	const pid_t pid = fork();
+	int status = 1;
+
+	if (!pid) {
+		(void)setsid();
+		begin();
+		ptmx = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+		CHECK(ptmx >= 0 && grantpt(ptmx) == 0 && unlockpt(ptmx) == 0);
+		CHECK_INT(changes(CALL_UNLINK, ptsname(ptmx)), 0);
+		(void)kill(lock.pid, SIGKILL);
+		_exit(open("/dev/tty", O_RDONLY | O_CLOEXEC) >= 0 ? 2 : 0);
+	}
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
 }
 
 TEST(only_the_git_with_the_lock_is_recorded)
