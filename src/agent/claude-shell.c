@@ -50,6 +50,7 @@ enum {
 	ENVIRON_MAX = 4 << 20,	/* Of the agent: more than the kernel takes */
 	PARENTS_MAX = 4,	/* Shells between the agent and us */
 	SESSION_LEN = 36,	/* A UUID */
+	STAT_MAX = 256,		/* Of /proc/PID/stat: its name is in front */
 };
 
 static const char TAIL[] = " && pwd -P >| ";
@@ -127,22 +128,15 @@ void claude_line_done(struct claude_line *line)
 	*line = (struct claude_line){ 0 };
 }
 
-/* Its name is that of a shell */
 static bool is_shell(pid_t pid)
 {
-	static const char *const names[] = { "sh\n", "bash\n", "dash\n", "zsh\n" };
-	char path[64], comm[20] = "";
-	auto_fclose FILE *file = NULL;
+	char stat[STAT_MAX], *end = proc_stat(pid, stat, sizeof(stat));
+	const char *name = end ? strchr(stat, '(') : NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	file = fopen(path, "re");
-	if (!file || !fgets(comm, sizeof(comm), file))
+	if (!name)
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!strcmp(comm, names[i]))
-			return true;
-	}
-	return false;
+	*end = '\0';
+	return text_has_bytes("sh bash dash zsh", name + 1, strlen(name + 1));
 }
 
 pid_t agent_process(pid_t pid)

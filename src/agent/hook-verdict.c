@@ -2,11 +2,11 @@
 /*
  * agent/hook-verdict.c - whether the agent may run a command, and how
  *
- * Theory of operation: the agent will look at the line that we give it, not at
- * the one that the model wrote, so its own rules would miss: an allowed command
- * would be asked about, a denied one would pass. Therefore the rules are
- * obeyed here, on the original. Deny and ask are final. Where no rule speaks
- * the agent decides as it would, unless the settings allow what is sandboxed.
+ * Theory of operation: the agent applies its own rules to the line that the hook
+ * returns. That line is rewritten, so an allow rule would not match it and a deny
+ * rule would miss it. Therefore the rules are applied here, to the line that the
+ * model wrote. Deny and ask are final. Where no rule matches, the agent decides,
+ * unless the settings allow all sandboxed commands.
  */
 
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "policy/mode.h"
 #include "policy/permission.h"
 #include "policy/policy.h"
@@ -23,13 +24,10 @@
 #include "shell/parse.h"
 
 /* Never removed without a question, sandbox or not */
-static const char *const critical[] = {
-	"/", "/*", "~", "~/", "~/*", "$HOME", "$HOME/", "$HOME/*", ".", "./",
-	"./*", "..", "../", "../*", "*", ".git", ".git/", "\"$HOME\"",
-	"\"$HOME\"/", "\"$HOME\"/*", "\"$HOME/\"", "${HOME}", "${HOME}/",
-	"${HOME}/*", "\"${HOME}\"", "\"${HOME}\"/*", "$PWD", "$PWD/*",
-	"\"$PWD\"", "\"$PWD\"/*", "~/.", "/.", "//",
-};
+static const char critical[] =
+	"/ /* ~ ~/ ~/* $HOME $HOME/ $HOME/* . ./ ./* .. ../ ../* * .git .git/ "
+	"\"$HOME\" \"$HOME\"/ \"$HOME\"/* \"$HOME/\" ${HOME} ${HOME}/ ${HOME}/* "
+	"\"${HOME}\" \"${HOME}\"/* $PWD $PWD/* \"$PWD\" \"$PWD\"/* ~/. /. //";
 
 static char *with_origin(const struct permission_verdict *v)
 {
@@ -49,16 +47,11 @@ static bool is_critical(const struct shell_script *script,
 {
 	for (size_t i = name + 1; i < c->count; i++) {
 		const struct shell_word *w = script->words.v + c->first + i;
-		auto_free char *raw = mem_strndup(script->raw.p + w->raw,
-						  w->raw_len);
-		auto_free char *plain = mem_strndup(script->plain.p + w->plain,
-						    w->plain_len);
 
-		for (size_t k = 0; k < ARRAY_SIZE(critical); k++) {
-			if (!strcmp(raw, critical[k]) ||
-			    !strcmp(plain, critical[k]))
-				return true;
-		}
+		if (text_has_bytes(critical, script->raw.p + w->raw, w->raw_len) ||
+		    text_has_bytes(critical, script->plain.p + w->plain,
+				   w->plain_len))
+			return true;
 	}
 	return false;
 }
@@ -73,8 +66,7 @@ static bool removes_critical(const char *command)
 		const struct shell_command *c = &script.commands.v[i];
 		const size_t name = command_name(&script, c);
 
-		if ((command_is(&script, c, name, "rm") ||
-		     command_is(&script, c, name, "rmdir")) &&
+		if (command_is(&script, c, name, "rm rmdir") &&
 		    is_critical(&script, c, name))
 			return true;
 	}

@@ -306,18 +306,21 @@ bool text_matches(const char *patterns, const char *name, size_t n)
 	return false;
 }
 
-bool text_has_word(const char *words, const char *word)
+bool text_has_bytes(const char *words, const char *word, size_t n)
 {
-	const size_t n = strchr(word, ' ') ? 0 : strlen(word);
+	for (const char *p = words; n && *p; p += strspn(p, " ")) {
+		const size_t len = strcspn(p, " ");
 
-	if (!strcmp(words, "*"))
-		return true;
-	for (const char *p = strstr(words, word); n && p;
-	     p = strstr(p + 1, word)) {
-		if ((p == words || p[-1] == ' ') && (!p[n] || p[n] == ' '))
+		if (len == n && !memcmp(p, word, n))
 			return true;
+		p += len;
 	}
 	return false;
+}
+
+bool text_has_word(const char *words, const char *word)
+{
+	return !strcmp(words, "*") || text_has_bytes(words, word, strlen(word));
 }
 
 enum { NEAR_MAX = 64, NEAR_EDITS = 3 };

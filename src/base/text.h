@@ -91,5 +91,7 @@ bool text_matches(const char *patterns, const char *name, size_t n);
 
 /* True if @word is one of @words, which have blanks between them, or those are "*" */
 bool text_has_word(const char *words, const char *word);
+/* The same for the @n bytes of @word, where "*" is a word like others */
+bool text_has_bytes(const char *words, const char *word, size_t n);
 
 #endif /* BASE_TEXT_H */

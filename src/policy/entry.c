@@ -274,67 +274,56 @@ static int read_string(const struct ask_context *ctx, const struct entry *entry,
 	return type == TYPE_COMMANDS ? check_command(v->text, why) : 0;
 }
 
-/* What a text of @key in a secret's object may be, or NULL */
-static const char *secret_fault(const char *key, const char *text)
+/* What is wrong with @value as the @key of a secret's object, or NULL */
+static const char *secret_fault(const char *key, json_t *value, uint64_t *ttl)
 {
+	const char *text = json_string_value(value);
+
+	if (!strcmp(key, "ttl"))
+		return schema_number(TYPE_DURATION, value, ttl) < 0 ?
+		       "must be seconds, or text such as \"5m\"" : NULL;
+	if (!text_has_word("from header method path url", key))
+		return "is not one of hosts, from, header, method, path, ttl, url";
+	if (!text)
+		return "must be text";
 	if (!strcmp(key, "from"))
 		return !strncmp(text, "env:", 4) || !strncmp(text, "file:/", 6) ||
-				       !strncmp(text, "file:~/", 7) ||
-				       !strncmp(text, "command:", 8) ?
-			       NULL :
-			       "must be env:VARIABLE, file:/PATH or command:LINE";
+		       !strncmp(text, "file:~/", 7) || !strncmp(text, "command:", 8) ?
+		       NULL : "must be env:VARIABLE, file:/PATH or command:LINE";
 	if (!strcmp(key, "path"))
 		return *text == '/' ? NULL : "must begin with /";
 	if (!strcmp(key, "url"))
-		return env_is_name(text, strcspn(text, "/")) ?
-			       NULL :
-			       "must be VARIABLE or VARIABLE/PATH";
-	return !*text || text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					   "abcdefghijklmnopqrstuvwxyz"
-					   "0123456789-_")] ?
-		       "must be a word" :
-		       NULL;
+		return env_is_name(text, strcspn(text, "/")) ? NULL :
+		       "must be VARIABLE or VARIABLE/PATH";
+	return *text && !text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789-_")] ?
+	       NULL : "must be a word";
 }
 
-/* {NAME: {"hosts": [text, ...], and texts: "from", "header", "method", "path", "url"}} */
+/* {NAME: {"hosts": [text, ...], and the keys of secret_fault()}} */
 static int read_secrets(const struct entry *entry, struct value *v,
 			struct err *why)
 {
 	const char *name, *key;
-	json_t *secret, *part, *host;
-	size_t i;
+	json_t *secret, *part;
 
 	json_object_foreach(entry->value, name, secret) {
-		if (!json_array_size(json_object_get(secret, "hosts")))
+		const json_t *hosts = json_object_get(secret, "hosts");
+
+		if (!json_array_size(hosts))
 			return fail(why, -EINVAL,
 				    "'%s' needs \"hosts\", a list of names", name);
-		json_object_foreach(secret, key, part) {
-			const char *text = json_string_value(part);
-			const char *fault = text ? NULL : "must be text";
+		for (size_t i = 0; i < json_array_size(hosts); i++) {
+			const char *host = json_string_value(json_array_get(hosts, i));
 
-			if (!strcmp(key, "hosts")) {
-				json_array_foreach(part, i, host) {
-					text = json_string_value(host);
-					if (!text || !*text || strchr(text, ','))
-						return fail(why, -EINVAL,
-							    "'%s': host %zu is not a name",
-							    name, i + 1);
-				}
-				continue;
-			}
-			if (strcmp(key, "from") != 0 &&
-			    strcmp(key, "header") != 0 &&
-			    strcmp(key, "method") != 0 &&
-			    strcmp(key, "path") != 0 &&
-			    strcmp(key, "url") != 0 && strcmp(key, "ttl") != 0)
-				fault = "is not one of hosts, from, header, method, path, ttl, url";
-			if (!strcmp(key, "ttl")) {
-				if (!schema_number(TYPE_DURATION, part, &v->number))
-					continue;
-				fault = "must be seconds, or text such as \"5m\"";
-			}
-			if (!fault)
-				fault = secret_fault(key, text);
+			if (!host || !*host || strchr(host, ','))
+				return fail(why, -EINVAL, "'%s': host %zu is not a name",
+					    name, i + 1);
+		}
+		json_object_foreach(secret, key, part) {
+			const char *fault = strcmp(key, "hosts") ?
+				secret_fault(key, part, &v->number) : NULL;
+
 			if (fault)
 				return fail(why, -EINVAL, "'%s': \"%s\" %s", name,
 					    key, fault);

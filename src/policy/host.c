@@ -13,6 +13,7 @@
 #include "policy/host.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,19 +34,10 @@ enum {
 
 static const uint8_t mapped_prefix[12] = { [10] = 0xff, [11] = 0xff };
 
-static char fold(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_name_byte(char c)
 {
-	return (c >= 'a' && c <= 'z') || is_digit(c) || c == '-' || c == '_';
+	return (c >= 'a' && c <= 'z') || isdigit((unsigned char)c) || c == '-' ||
+	       c == '_';
 }
 
 /* An address in the only spelling that inet_pton() takes: a dotted quad has four
@@ -84,11 +76,7 @@ static bool is_numeric(const char *label, size_t n)
 {
 	if (n >= 2 && label[0] == '0' && label[1] == 'x')
 		return true;
-	for (size_t i = 0; i < n; i++) {
-		if (!is_digit(label[i]))
-			return false;
-	}
-	return true;
+	return strspn(label, "0123456789") >= n;
 }
 
 /* Fold @n bytes to @ret, which is large enough; false if they are not a name */
@@ -97,7 +85,7 @@ static bool name_fold(const char *text, size_t n, char *ret)
 	size_t label = 0;	/* Where the current label starts */
 
 	for (size_t i = 0; i <= n; i++) {
-		const char c = i < n ? fold(text[i]) : '.';
+		const char c = i < n ? (char)tolower((unsigned char)text[i]) : '.';
 
 		if (c == '.') {
 			if (i == label || i - label > LABEL_MAX ||
@@ -146,7 +134,7 @@ static bool number_parse(const char *text, size_t n, unsigned int max,
 	if (!n || n > PORT_DIGITS_MAX || (n > 1 && text[0] == '0'))
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		if (!is_digit(text[i]))
+		if (!isdigit((unsigned char)text[i]))
 			return false;
 		value = value * 10 + (unsigned int)(text[i] - '0');
 	}
@@ -295,7 +283,7 @@ int proxy_parse(const char *url, struct host *ret_host, const char **ret_user,
  *
  * and each may end in ":port" (an IPv6 range then needs its brackets). A name
  * pattern never matches an address and an address pattern never matches a
- * name: what a name resolves to is the address guard's business.
+ * name: gate/destination.c checks the addresses that a name resolves to.
  */
 
 /* A shorter prefix opens so much that it is a mistake; fc00::/7 is in use */

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "policy/document.h"
 #include "policy/host.h"
 #include "policy/policy.h"
@@ -31,22 +32,16 @@ static const char *rule_path(const char *rule)
 	return NULL;
 }
 
-/* "/etc/passwd" in a rule is below the settings' own directory: people who
- * write the name of a system directory mean the system's
+/* True if @path begins with a directory of the system: in a rule, "/etc/passwd" is
+ * below the settings' own directory, which its author hardly meant
  */
 static bool means_the_system(const char *path)
 {
-	static const char *const tops[] = {
-		"/bin/", "/boot/", "/dev/", "/etc/", "/home/", "/lib/",
-		"/media/", "/mnt/", "/opt/", "/proc/", "/root/", "/run/",
-		"/srv/", "/sys/", "/tmp/", "/usr/", "/var/",
-	};
+	static const char tops[] =
+		"bin boot dev etc home lib media mnt opt proc root run srv sys tmp usr var";
+	const size_t n = strcspn(path + 1, "/");
 
-	for (size_t i = 0; i < ARRAY_SIZE(tops); i++) {
-		if (!strncmp(path, tops[i], strlen(tops[i])))
-			return true;
-	}
-	return false;
+	return path[n + 1] && text_has_bytes(tops, path + 1, n);
 }
 
 static void look_at_rule(const struct entry *e, const char *text)

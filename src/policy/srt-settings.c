@@ -84,10 +84,9 @@ static int problem(const char *at, struct err *err, const char *what,
 /* 1 to 65535, without a zero before it */
 static bool is_port(const char *text)
 {
-	const size_t n = strspn(text, "0123456789");
+	uint64_t port;
 
-	return n && n <= 5 && !text[n] && *text != '0' &&
-	       strtoul(text, NULL, 10) <= 65535;
+	return *text != '0' && text_to_u64(text, UINT16_MAX, &port) == 0;
 }
 
 /* No label may be empty, and there is more than one */
@@ -193,37 +192,6 @@ static bool has_group(const char *pattern)
 	return false;
 }
 
-static bool is_text(enum srt_kind kind, const char *text)
-{
-	const char *star = text ? strchr(text, '*') : NULL;
-
-	if (!text)
-		return false;
-	switch (kind) {
-	case SRT_WORD:
-		return *text;
-	case SRT_BINARY:
-		return *text == '/';
-	case SRT_URL:
-		return is_url(text);
-	case SRT_EXTRACT:
-		return has_group(text);
-	case SRT_VARIABLE:
-		return env_is_name(text, strlen(text));
-	case SRT_SERVICE:
-		return !star || !star[1];
-	case SRT_ALLOWED:
-	case SRT_DENIED:
-		return is_entry(text, kind == SRT_DENIED);
-	case SRT_HOST:
-		return is_host(text);
-	case SRT_RANGE:
-		return is_range(text);
-	default:
-		return true;
-	}
-}
-
 static bool is_number(const char *bounds, const json_t *value)
 {
 	const double n = json_number_value(value);
@@ -260,6 +228,7 @@ static bool are_texts(const json_t *list)
 static bool is_valid(const struct field *f, const json_t *value)
 {
 	const char *text = json_string_value(value);
+	const char *star = text ? strchr(text, '*') : NULL;
 
 	switch (f->kind) {
 	case SRT_OBJECT:
@@ -274,16 +243,34 @@ static bool is_valid(const struct field *f, const json_t *value)
 	case SRT_NUMBER:
 		return is_number(f->detail, value);
 	case SRT_ENUM:
-		return text && *text && !strchr(text, ' ') &&
-		       text_has_word(f->detail, text);
+		return text && text_has_bytes(f->detail, text, strlen(text));
 	case SRT_CALLBACK:
 		return false;
 	case SRT_ENTRY:
 		return is_path_entry(value);
 	case SRT_TEXTS:
 		return are_texts(value);
+	case SRT_WORD:
+		return text && *text;
+	case SRT_BINARY:
+		return text && *text == '/';
+	case SRT_URL:
+		return text && is_url(text);
+	case SRT_EXTRACT:
+		return text && has_group(text);
+	case SRT_VARIABLE:
+		return text && env_is_name(text, strlen(text));
+	case SRT_SERVICE:
+		return text && (!star || !star[1]);
+	case SRT_ALLOWED:
+	case SRT_DENIED:
+		return text && is_entry(text, f->kind == SRT_DENIED);
+	case SRT_HOST:
+		return text && is_host(text);
+	case SRT_RANGE:
+		return text && is_range(text);
 	default:
-		return is_text(f->kind, text);
+		return text;
 	}
 }
 
@@ -380,16 +367,19 @@ static bool is_dead_glob(const char *text)
 	       (*text == '/' || *text == '~');
 }
 
-static int check_denials(const json_t *filesystem, const char *name,
-			 struct err *err)
+static int check_denials(const json_t *filesystem, struct err *err)
 {
-	json_t *entry;
-	size_t i;
+	static const char *const lists[] = { "denyRead", "denyWrite" };
 
-	json_array_foreach(json_object_get(filesystem, name), i, entry) {
-		if (is_dead_glob(json_string_value(entry)))
-			return fail(err, -EINVAL, "filesystem.%s.%zu: a pattern that ends in '/' matches nothing",
-				    name, i);
+	for (size_t k = 0; k < ARRAY_SIZE(lists); k++) {
+		json_t *entry;
+		size_t i;
+
+		json_array_foreach(json_object_get(filesystem, lists[k]), i, entry) {
+			if (is_dead_glob(json_string_value(entry)))
+				return fail(err, -EINVAL, "filesystem.%s.%zu: a pattern that ends in '/' matches nothing",
+					    lists[k], i);
+		}
 	}
 	return 0;
 }
@@ -568,9 +558,7 @@ int srt_check(json_t *root, struct err *err)
 		return problem("(root)", err, wanted[SRT_OBJECT], NULL);
 	r = check_object("", "", root, false, err);
 	if (r == 0 && enforced)
-		r = check_denials(filesystem, "denyRead", err);
-	if (r == 0 && enforced)
-		r = check_denials(filesystem, "denyWrite", err);
+		r = check_denials(filesystem, err);
 	if (r == 0 && credentials)
 		r = check_credentials(root, credentials, enforced, err);
 	if (r == 0)

@@ -19,27 +19,12 @@
 
 enum { NESTED_TEXT_MAX = 16 * SHELL_TEXT_MAX };
 
-static const char *const shells[] = {
-	"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash",
-};
+static const char shells[] = "sh bash dash zsh ksh mksh ash rbash";
 
 /* Their lines are not parsed here, or are not in the command */
-static const char *const unread[] = {
-	".", "source", "alias", "hash", "enable", "fish", "csh", "tcsh",
-};
+static const char unread[] = ". source alias hash enable fish csh tcsh";
 
-static const char *const find_runs[] = { "-exec", "-execdir", "-ok", "-okdir" };
-
-static bool is_one_of(const struct shell_script *script,
-		      const struct shell_command *c, size_t i,
-		      const char *const *names, size_t n)
-{
-	for (size_t k = 0; k < n; k++) {
-		if (command_is(script, c, i, names[k]))
-			return true;
-	}
-	return false;
-}
+static const char find_runs[] = "-exec -execdir -ok -okdir";
 
 static bool is_known(const struct shell_script *script,
 		     const struct shell_command *c, size_t i)
@@ -86,16 +71,13 @@ static const char *add_shell(struct shell_script *script,
 			return "the shell makes up what another shell gets";
 		if (!options || (*text != '-' && *text != '+'))
 			return line ? add_line(script, c, i, i + 1) : NULL;
-		if (shell_word_is(script, c, i, "--version") ||
-		    shell_word_is(script, c, i, "--help"))
+		if (shell_word_is(script, c, i, "--version --help"))
 			return NULL;
-		if (shell_word_is(script, c, i, "--rcfile") ||
-		    shell_word_is(script, c, i, "--init-file") ||
+		if (shell_word_is(script, c, i, "--rcfile --init-file") ||
 		    has_letter(text, 's'))
 			break;
 		line = line || has_letter(text, 'c');
-		options = !shell_word_is(script, c, i, "--") &&
-			  !shell_word_is(script, c, i, "-");
+		options = !shell_word_is(script, c, i, "-- -");
 		if (has_letter(text, 'o') || has_letter(text, 'O'))
 			i++;
 	}
@@ -111,9 +93,7 @@ static const char *add_text(struct shell_script *script,
 
 	if (shell_word_is(script, c, i, "--"))
 		i++;
-	if (i >= c->count || shell_word_is(script, c, i, "-") ||
-	    shell_word_is(script, c, i, "-p") ||
-	    shell_word_is(script, c, i, "-l"))
+	if (i >= c->count || shell_word_is(script, c, i, "- -p -l"))
 		return NULL;
 	return add_line(script, c, i, trap ? i + 1 : c->count);
 }
@@ -125,7 +105,7 @@ static void add_actions(struct shell_script *script,
 	for (size_t i = name + 1; i < c->count; i++) {
 		size_t end = i + 1;
 
-		if (!is_one_of(script, c, i, find_runs, ARRAY_SIZE(find_runs)))
+		if (!command_is(script, c, i, find_runs))
 			continue;
 		while (end < c->count && !shell_word_is(script, c, end, ";") &&
 		       !(shell_word_is(script, c, end, "+") &&
@@ -160,12 +140,11 @@ static const char *add_inside(struct shell_script *script,
 		return NULL;
 	if (name >= c->count || !is_known(script, c, name))
 		return "which command it runs is not known";
-	if (is_one_of(script, c, name, unread, ARRAY_SIZE(unread)))
+	if (command_is(script, c, name, unread))
 		return "it runs lines that are not in the command";
-	if (is_one_of(script, c, name, shells, ARRAY_SIZE(shells)))
+	if (command_is(script, c, name, shells))
 		return add_shell(script, c, name);
-	if (command_is(script, c, name, "eval") ||
-	    command_is(script, c, name, "trap"))
+	if (command_is(script, c, name, "eval trap"))
 		return add_text(script, c, name);
 	if (command_is(script, c, name, "find"))
 		add_actions(script, c, name);

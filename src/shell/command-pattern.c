@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "shell/parse.h"
 
 /* Commands that run another one: a rule is matched against what they run. An
@@ -102,13 +103,11 @@ static const struct wrapper {
 /* Variables that an allow rule sees past: they change how a program talks, never
  * what it runs, loads, reads or reaches
  */
-static const char *const safe_env[] = {
-	"CARGO_TERM_COLOR", "CI", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM",
-	"COLUMNS", "FORCE_COLOR", "GOARCH", "GOOS", "LANG", "LANGUAGE",
-	"LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC",
-	"LC_TIME", "LINES", "NODE_ENV", "NO_COLOR", "PYTHONDONTWRITEBYTECODE",
-	"PYTHONUNBUFFERED", "RUST_BACKTRACE", "RUST_LOG", "TERM", "TZ",
-};
+static const char safe_env[] =
+	"CARGO_TERM_COLOR CI CLICOLOR CLICOLOR_FORCE COLORTERM COLUMNS "
+	"FORCE_COLOR GOARCH GOOS LANG LANGUAGE LC_ALL LC_COLLATE LC_CTYPE "
+	"LC_MESSAGES LC_NUMERIC LC_TIME LINES NODE_ENV NO_COLOR "
+	"PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED RUST_BACKTRACE RUST_LOG TERM TZ";
 
 enum { COMMAND_STAGES_MAX = 16 };	/* Wrappers in each other */
 
@@ -123,12 +122,10 @@ enum wrapped {
 };
 
 /* They run what follows, at once or later: a prefix says nothing about it */
-static const char *const runners[] = { "watch", "setsid", "ionice", "flock" };
+static const char runners[] = "watch setsid ionice flock";
 
-static const char *const find_actions[] = {
-	"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0",
-	"-fprintf", "-fls",
-};
+static const char find_actions[] =
+	"-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls";
 
 int command_pattern_init(struct command_pattern *ret, const char *text,
 			 struct err *err)
@@ -292,8 +289,7 @@ static bool is_question(const struct wrapper *wrapper,
 			const struct shell_command *c, size_t i)
 {
 	return !strcmp(wrapper->name, "command") &&
-	       (shell_word_is(script, c, i, "-v") ||
-		shell_word_is(script, c, i, "-V"));
+	       shell_word_is(script, c, i, "-v -V");
 }
 
 /* env and sudo set variables */
@@ -346,14 +342,10 @@ static bool is_safe_assignment(const struct shell_script *script,
 	const struct shell_word *w = word_at(script, c, i);
 	auto_free char *text = mem_strndup(script->plain.p + w->plain,
 					   w->plain_len);
+	const size_t n = strcspn(text, "=");
 
-	for (size_t k = 0; w->known && k < ARRAY_SIZE(safe_env); k++) {
-		const size_t n = strlen(safe_env[k]);
-
-		if (!strncmp(text, safe_env[k], n) && text[n] == '=')
-			return !is_path_list(text + n + 1);
-	}
-	return false;
+	return w->known && text[n] && text_has_bytes(safe_env, text, n) &&
+	       !is_path_list(text + n + 1);
 }
 
 /* A command is read in stages: all of it, behind its assignments, and behind
@@ -380,7 +372,7 @@ static const char *without_dir(const struct shell_script *script,
 	return slash ? slash + 1 : text;
 }
 
-/* Does any way to read the words from @i on match? */
+/* True if the words from @i on match: as written, without quotes, or without a directory */
 static bool is_read_as(const struct command_pattern *p,
 		       const struct shell_script *script,
 		       const struct shell_command *c, size_t i)
@@ -437,18 +429,17 @@ size_t command_name(const struct shell_script *script,
 }
 
 bool command_is(const struct shell_script *script,
-		const struct shell_command *c, size_t i, const char *name)
+		const struct shell_command *c, size_t i, const char *names)
 {
-	const char *text = shell_plain_from(script, c, i);
-	const size_t n = strlen(name);
-	const struct shell_word *w;
+	const struct shell_word *w = word_at(script, c, i);
+	const char *text = shell_plain_from(script, c, i), *slash;
 
-	if (i >= c->count)
+	if (i >= c->count || !w->known)
 		return false;
-	w = word_at(script, c, i);
-	return w->known && w->plain_len >= n &&
-	       !memcmp(text + w->plain_len - n, name, n) &&
-	       (w->plain_len == n || text[w->plain_len - n - 1] == '/');
+	slash = memrchr(text, '/', w->plain_len);
+	return text_has_bytes(names, slash ? slash + 1 : text,
+			      slash ? (size_t)(text + w->plain_len - slash) - 1
+				    : w->plain_len);
 }
 
 bool command_is_fed(const struct shell_script *script,
@@ -467,21 +458,16 @@ bool command_is_fed(const struct shell_script *script,
 static bool is_runner(const struct shell_script *script,
 		      const struct shell_command *c, size_t i)
 {
-	for (size_t k = 0; k < ARRAY_SIZE(runners); k++) {
-		if (command_is(script, c, i, runners[k]))
-			return true;
-	}
+	if (command_is(script, c, i, runners))
+		return true;
 	if (!command_is(script, c, i, "find"))
 		return false;
 	if (command_is_fed(script, c, i))
 		return true;
 	for (size_t k = i + 1; k < c->count; k++) {
-		if (!word_at(script, c, k)->known)
+		if (!word_at(script, c, k)->known ||
+		    shell_word_is(script, c, k, find_actions))
 			return true;
-		for (size_t a = 0; a < ARRAY_SIZE(find_actions); a++) {
-			if (shell_word_is(script, c, k, find_actions[a]))
-				return true;
-		}
 	}
 	return false;
 }
@@ -511,7 +497,7 @@ static bool is_wildcard_fair(const struct command_pattern *p,
 	return true;
 }
 
-/* Does @p match the words that xargs puts at the end? */
+/* True if @p matches the words that xargs puts at the end */
 static bool takes_more(const struct command_pattern *p)
 {
 	return p->longer || p->text[strlen(p->text) - 1] == '*';

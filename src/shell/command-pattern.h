@@ -44,10 +44,12 @@ bool command_pattern_match(const struct command_pattern *p, const char *text);
 size_t command_name(const struct shell_script *script,
 		    const struct shell_command *command);
 
-/* True if word @i is known to be @name, perhaps with a directory before it */
+/* True if word @i is known and is one of @names, which have blanks between them, with or
+ * without a directory before it
+ */
 bool command_is(const struct shell_script *script,
 		const struct shell_command *command, size_t i,
-		const char *name);
+		const char *names);
 
 /* Append the commands that those of @script run by their words (bash -c, eval,
  * trap, find -exec). NULL, or why some of them cannot be known.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shell/excluded.c - whether a line may run outside the sandbox
  *
- * What is excluded is not confined at all. So each part of the line must match, and there may be nothing in it that
- * the parts do not show.
+ * An excluded command is not confined at all. So each command of the line must match
+ * a pattern, and the line may have nothing else that could act: no redirection, no
+ * substitution, no change of directory.
  */
 
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static const struct {
 };
 
 /* They change the directory that the rest of the line runs in */
-static const char *const movers[] = { "cd", "chdir", "pushd", "popd" };
+static const char movers[] = "cd chdir pushd popd";
 
 /* They make git use another repository, configuration or programs */
 static const char *const git_options[] = {
@@ -79,10 +80,8 @@ static const char *find_obstacle(const struct shell_script *script,
 
 	if (name >= c->count)
 		return "a part of it is no command, or hides which one";
-	for (size_t k = 0; k < ARRAY_SIZE(movers); k++) {
-		if (command_is(script, c, name, movers[k]))
-			return "it changes the directory";
-	}
+	if (command_is(script, c, name, movers))
+		return "it changes the directory";
 	if (is_git_redirected(script, c, name))
 		return "git would use another repository or configuration";
 	return NULL;

@@ -96,9 +96,11 @@ const char *shell_raw_from(const struct shell_script *script,
 const char *shell_plain_from(const struct shell_script *script,
 			     const struct shell_command *command, size_t from);
 
-/* True if word @i of @command is there, known, and reads @text */
+/* True if @command has a word @i, it is known, and is one of @texts, which have blanks
+ * between them
+ */
 bool shell_word_is(const struct shell_script *script,
 		   const struct shell_command *command, size_t i,
-		   const char *text);
+		   const char *texts);
 
 #endif /* SHELL_PARSE_H */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text.h"
 
 /* In double quotes only some characters are special */
 enum quoting { UNQUOTED, QUOTED };
@@ -414,13 +415,10 @@ const char *shell_plain_from(const struct shell_script *script,
 
 bool shell_word_is(const struct shell_script *script,
 		   const struct shell_command *command, size_t i,
-		   const char *text)
+		   const char *texts)
 {
-	const struct shell_word *w;
+	const struct shell_word *w = script->words.v + command->first + i;
 
-	if (i >= command->count)
-		return false;
-	w = &script->words.v[command->first + i];
-	return w->known && strlen(text) == w->plain_len &&
-	       !memcmp(script->plain.p + w->plain, text, w->plain_len);
+	return i < command->count && w->known &&
+	       text_has_bytes(texts, script->plain.p + w->plain, w->plain_len);
 }
