@@ -188,8 +188,8 @@ static bool is_allowed(const struct policy *policy, const char *what)
 	return false;
 }
 
-/* What an own network's proxies are called, where they are elsewhere; an
- * address instead of a name, for there may be no resolver
+/* The variables of a private network's proxies, with other addresses: numbers,
+ * because there may be no resolver
  */
 static void put_moved(const char *name, const char *value,
 		      const struct network_proxies *proxies,

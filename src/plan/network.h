@@ -50,8 +50,8 @@ int network_plan(const struct policy *policy, struct network *ret,
 		 struct err *err);
 
 /* The variables that tell programs of the proxies: @put is called for each.
- * @proxies is NULL for the ports of an own network; @any_port: who connects by
- * itself gets there, whatever the port.
+ * @proxies is NULL for the ports of a private network; @any_port: a program
+ * that connects without a proxy reaches allowed hosts on every port.
  */
 void network_env(const struct policy *policy,
 		 const struct network_proxies *proxies, bool any_port,

@@ -12,8 +12,8 @@ static const struct {
 } tiers[TIER_COUNT] = {
 	[TIER_FULL] = {
 		"full",
-		"namespaces, mounts, an own network, Landlock, a system call filter",
-		"namespaces, mounts, an own network, a system call filter",
+		"namespaces, mounts, a private network, Landlock, a system call filter",
+		"namespaces, mounts, a private network, a system call filter",
 	},
 	[TIER_LANDLOCK] = {
 		"landlock", "Landlock and a system call filter; no namespaces",
@@ -73,44 +73,44 @@ static const struct row {
 	[GUARANTEE_NETWORK] = {
 		"network", "only the hosts you named are reached",
 		{ HOLDS, HOLDS }, {
-			"an own network namespace; the gate is the only way out",
+			"a private network namespace; the gate is the only way out",
 			"Landlock and the filter close everything; the gate is reached through $HTTPS_PROXY and $ALL_PROXY only",
 		}, 4,
 	},
 	[GUARANTEE_UNIX_SOCKETS] = {
 		"unix-sockets", "no socket of a host service is reached",
 		{ HOLDS, HOLDS }, {
-			"connect() is made by the supervisor, to sockets of the sandbox's own; abstract names have an own namespace",
+			"connect() is made by the supervisor, to sockets of the sandbox's own; abstract names have a private namespace",
 			"connect() is made by the supervisor, to sockets that were named; nothing inside can listen",
 		}, 1,
 	},
 	[GUARANTEE_SIGNALS] = {
 		"signals", "other processes cannot be signalled",
 		{ HOLDS, HOLDS }, {
-			"an own pid namespace, and Landlock behind it",
+			"a private pid namespace, and Landlock behind it",
 			"Landlock",
 		}, 6,
-		.alone_abi = 6, .alone = "an own pid namespace",
+		.alone_abi = 6, .alone = "a private pid namespace",
 	},
 	[GUARANTEE_MEMORY] = {
 		"memory", "other processes cannot be read or traced",
 		{ HOLDS, HOLDS }, {
-			"an own pid namespace, Landlock and the filter",
+			"a private pid namespace, Landlock and the filter",
 			"Landlock and the filter",
 		}, 1,
-		.alone_abi = 1, .alone = "an own pid namespace and the filter",
+		.alone_abi = 1, .alone = "a private pid namespace and the filter",
 	},
 	[GUARANTEE_PROCESSES] = {
 		"processes", "other processes cannot be seen",
 		{ HOLDS, MISSING }, {
-			"an own pid namespace and /proc",
+			"a private pid namespace and /proc",
 			"the host's /proc is visible, command lines included",
 		}, 1,
 	},
 	[GUARANTEE_IPC] = {
 		"ipc", "no shared memory or queue of the host is reached",
 		{ HOLDS, HOLDS }, {
-			"an own IPC namespace",
+			"a private IPC namespace",
 			"the filter refuses System V and POSIX queues, memory, semaphores",
 		}, 1,
 	},

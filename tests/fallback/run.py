@@ -290,7 +290,7 @@ def inside_bubblewrap_it_works(t):
     equal(t.read(t.away + "/f"), "old")
     contains(r.err, "running inside bubblewrap")
     r = t.outside(*wrap, CLOCHE, "doctor", env={"SANDBOX_RUNTIME": None})
-    contains(r.out, "another sandbox is around us")
+    contains(r.out, "inside another sandbox")
 
 
 @as_user    # Root's own id cannot be given on without a capability
