@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -28,8 +29,9 @@ void terminal_line(FILE *out, const char *fmt, ...)
 	fprintf(out, "%s\n", buf_str(&safe));
 }
 
-const char *terminal_style(FILE *out, enum style style)
+const char *terminal_style_fd(int fd, enum style style)
 {
+	/* Readable on a light and on a dark background */
 	static const char *const codes[] = {
 		[STYLE_NONE] = "\033[0m", [STYLE_HEAD] = "\033[1m",
 		[STYLE_COMMAND] = "\033[32m", [STYLE_ADDED] = "\033[32m",
@@ -38,10 +40,70 @@ const char *terminal_style(FILE *out, enum style style)
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
 	return (no && *no) || !term || !*term || !strcmp(term, "dumb") ||
-	       !isatty(fileno(out)) ? "" : codes[style];
+	       !isatty(fd) ? "" : codes[style];
 }
 
-enum { KEPT_MAX = 1 << 20 };
+const char *terminal_style(FILE *out, enum style style)
+{
+	return terminal_style_fd(fileno(out), style);
+}
+
+enum {
+	COLUMNS = 80,		/* Of a terminal that does not say */
+	WRAP_MIN = 24,		/* Columns beside the blanks; with fewer, nothing is broken */
+	PREFIX = 8,		/* Bytes of "cloche: " */
+	KEPT_MAX = 1 << 20,
+};
+
+int terminal_columns(int fd)
+{
+	struct winsize size = { 0 };
+
+	if (!isatty(fd))
+		return 0;
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : COLUMNS;
+}
+
+/* Bytes from @at, in the line from @text to @end, that stay together */
+static size_t unit_len(const char *text, const char *at, const char *end)
+{
+	size_t n = 0;
+
+	if (end - at > 7 && !strncmp(at, "cloche ", 7) && at - text >= 2 &&
+	    !strncmp(at - 2, ": ", 2))
+		return (size_t)(end - at);
+	if (end - at > 8 && !strncmp(at, "'cloche ", 8))
+		n = 1 + strcspn(at + 1, "'");
+	while (at + n < end && at[n] != ' ')
+		n++;
+	return n < (size_t)(end - at) ? n : (size_t)(end - at);
+}
+
+void terminal_wrap(struct buf *out, const char *text, size_t n, int at, int columns)
+{
+	const char *p = text, *const end = text + n;
+	int column = 0;
+
+	while (p < end) {
+		const char *word = p + strspn(p, " ");
+		const size_t len = unit_len(text, word, end);
+		int width = 0;
+
+		for (size_t i = 0; i < len; i++)
+			width += (word[i] & 0xc0) != 0x80;	/* Of UTF-8 */
+		if (column > at && columns >= at + WRAP_MIN &&
+		    column + (int)(word - p) + width > columns) {
+			buf_addf(out, "\n%*s", at, "");
+			column = at;
+		} else {
+			buf_add(out, p, (size_t)(word - p));
+			column += (int)(word - p);
+		}
+		buf_add(out, word, len);
+		column += width;
+		p = word + len;
+	}
+}
 
 /* What standard error did not take yet. The command may have stopped our terminal,
  * and who waits for it keeps no time limit: that is for the end.
@@ -82,6 +144,8 @@ void stderr_line(const char *fmt, ...)
 	va_start(args, fmt);
 	text = mem_vprintf(fmt, args);
 	va_end(args);
-	buf_addf(&line, "%s\n", text);
+	terminal_wrap(&line, text, strlen(text), PREFIX,
+		      strncmp(text, "cloche: ", PREFIX) ? 0 : terminal_columns(STDERR_FILENO));
+	buf_addc(&line, '\n');
 	stderr_write(line.p, line.len);
 }

@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+struct buf;
+
 /* One line to @out, in which a name cannot be more than a name: made safe for a
  * terminal, and ended
  */
@@ -17,7 +19,9 @@ void terminal_line(FILE *out, const char *fmt, ...)
  */
 void stderr_write(const char *text, size_t n);
 
-/* The same for one line */
+/* The same for one line, broken as terminal_wrap() does where it is a message of ours and
+ * standard error a terminal
+ */
 void stderr_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 enum style {
@@ -28,7 +32,17 @@ enum style {
 	STYLE_REMOVED,
 };
 
-/* What makes @out look so; "" where it is no terminal, or wants no colours */
+/* Columns of the terminal @fd, or 0 if it is none */
+int terminal_columns(int fd);
+
+/* Append the first @n bytes of @text, one line, to @out: broken between words where it is
+ * longer than @columns (0: never), what follows behind @at blanks. A command to copy, in
+ * quotes that begin with 'cloche or behind ": cloche" up to the end, stays whole.
+ */
+void terminal_wrap(struct buf *out, const char *text, size_t n, int at, int columns);
+
+/* What makes @out, or @fd, look so; "" where it is no terminal, or wants no colours */
 const char *terminal_style(FILE *out, enum style style);
+const char *terminal_style_fd(int fd, enum style style);
 
 #endif /* BASE_TERMINAL_H */

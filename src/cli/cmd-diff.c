@@ -133,15 +133,24 @@ static const char letters[] = {
 	[EPHEMERAL_DELETED] = 'D',
 };
 
-static void print_change(const struct staged *s, const struct ephemeral_change *c)
+/* @style: of the letter and the name */
+static void print_styled(const struct staged *s, const struct ephemeral_change *c,
+			 enum style style)
 {
 	auto_buf struct buf line = { 0 };
 
 	text_escape(&line, shown(s, c->path));
 	add_type(s, c, &line);
-	printf("%c %s%s%s\n", letters[c->kind], buf_str(&line),
+	printf("%s%c %s%s%s%s\n", style ? terminal_style(stdout, style) : "", letters[c->kind],
+	       buf_str(&line), style ? terminal_style(stdout, STYLE_NONE) : "",
 	       c->stale ? "  (the host's has changed since)" : "",
 	       c->linked ? "  (its other names on the host stay as they are)" : "");
+}
+
+static void print_change(const struct staged *s, const struct ephemeral_change *c)
+{
+	print_styled(s, c, c->kind == EPHEMERAL_ADDED ? STYLE_ADDED :
+		     c->kind == EPHEMERAL_DELETED ? STYLE_REMOVED : STYLE_NONE);
 }
 
 /* A line of a diff: tabs stay, all else that moves a terminal's cursor does not */
@@ -167,7 +176,7 @@ static void print_patch(const struct staged *s, const struct ephemeral_change *c
 	auto_buf struct buf hunks = { 0 };
 	const char *why = ephemeral_compare(&s->ephemeral, c, &hunks);
 
-	print_change(s, c);
+	print_styled(s, c, STYLE_HEAD);
 	if (why)
 		printf("  (%s)\n", why);
 	for (char *line = hunks.p, *end; line < hunks.p + hunks.len; line = end + 1) {

@@ -38,32 +38,9 @@ static const char *limits_here(void)
 enum {
 	COLUMNS = 80,
 	WHY_AT = 30,		/* Where a probe's explanation begins */
-	GUARANTEE_AT = 4,	/* The same for a guarantee */
+	GUARANTEE_AT = 4,	/* The same for a guarantee, and */
+	ADVICE_AT = 9,		/* for a cause and a remedy */
 };
-
-/* On a terminal, break a line between words, and indent the rest by @at */
-static void print_broken(const char *text, size_t n, int at)
-{
-	int column = 0;
-
-	for (size_t i = 0; i < n;) {
-		const size_t blanks = strspn(text + i, " ");
-		const size_t word = strcspn(text + i + blanks, " \n");
-		int width = (int)blanks;
-
-		for (size_t k = i + blanks; k < i + blanks + word; k++)
-			width += (text[k] & 0xc0) != 0x80;	/* Of UTF-8 */
-		if (column > at && column + width > COLUMNS) {
-			printf("\n%*s", at, "");
-			column = at - (int)blanks;
-			printf("%.*s", (int)word, text + i + blanks);
-		} else {
-			printf("%.*s", (int)(blanks + word), text + i);
-		}
-		column += width;
-		i += blanks + word;
-	}
-}
 
 /* What is missing, and what to do about it, stand out on a terminal */
 static void print_text(const char *text)
@@ -74,14 +51,15 @@ static void print_text(const char *text)
 		const enum style style =
 			!strncmp(text, "✗", strlen("✗")) ? STYLE_HEAD :
 			!strncmp(line, "fix: ", 5) ? STYLE_COMMAND : STYLE_NONE;
+		const int at = line == text ? WHY_AT :
+			       line - text < GUARANTEE_AT ? GUARANTEE_AT : ADVICE_AT;
+		auto_buf struct buf out = { 0 };
 
-		fputs(style ? terminal_style(stdout, style) : "", stdout);
 		/* A line to paste stays whole */
-		if (isatty(STDOUT_FILENO) && style != STYLE_COMMAND)
-			print_broken(text, n - 1, *text == ' ' ? GUARANTEE_AT : WHY_AT);
-		else
-			printf("%.*s", (int)n - 1, text);
-		puts(style ? terminal_style(stdout, STYLE_NONE) : "");
+		terminal_wrap(&out, text, n - 1, at,
+			      style != STYLE_COMMAND && isatty(STDOUT_FILENO) ? COLUMNS : 0);
+		printf("%s%s%s\n", style ? terminal_style(stdout, style) : "", buf_str(&out),
+		       style ? terminal_style(stdout, STYLE_NONE) : "");
 		text += n - !text[n - 1];
 	}
 }

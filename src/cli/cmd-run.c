@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
-#include "base/terminal.h"
 #include "base/text.h"
 #include "cli/command-line.h"
 #include "plan/plan.h"
@@ -18,39 +17,11 @@
 #include "run/run.h"
 #include "session/session.h"
 
-/* Heads and commands of a footer stand out on a terminal */
-static void on_print(void *arg, const char *text, size_t len)
-{
-	auto_buf struct buf out = { 0 };
-
-	(void)arg;
-	(void)len;
-	while (*text) {
-		const size_t n = strcspn(text, "\n");
-		const enum style style =
-			!strncmp(text, "cloche: ", 8) && text[8] != ' ' ?
-			STYLE_HEAD : *text == ' ' ? STYLE_COMMAND : STYLE_NONE;
-
-		if (style)
-			buf_adds(&out, terminal_style(stderr, style));
-		buf_add(&out, text, n);
-		if (style)
-			buf_adds(&out, terminal_style(stderr, STYLE_NONE));
-		text += n;
-		if (*text)
-			buf_addc(&out, *text++);
-	}
-	stderr_write(out.p, out.len);
-}
-
 int cli_run(struct call *call, struct err *err)
 {
-	const struct output output = {
-		.say = output_stderr.say, .print = on_print,
-	};
 	static struct run one;
 
-	one = (struct run){ .options = &call->options, .output = &output,
+	one = (struct run){ .options = &call->options, .output = &output_stderr,
 			    .argv = call->args, .err = err };
 	return options_has(&call->options, OPTION_SESSION) ? session_run(&one)
 							   : run(&one);

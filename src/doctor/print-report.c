@@ -33,6 +33,28 @@ static struct ground ground_of(const struct doctor *d)
 	};
 }
 
+/* "    fix: " and a command that can be copied, with the remark in parentheses below it; or
+ * "    advice: " and a sentence
+ */
+static void print_fix(const char *fix, struct buf *out)
+{
+	static const char *const programs[] = {
+		"cloche ", "git ", "sudo ", "systemd-run ", "wsl ",
+	};
+	const char *remark = strstr(fix, " (");
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		if (strncmp(fix, programs[i], strlen(programs[i])) != 0)
+			continue;
+		buf_addf(out, "    fix: %.*s\n",
+			 remark ? (int)(remark - fix) : (int)strlen(fix), fix);
+		if (remark)
+			buf_addf(out, "        %s\n", remark);
+		return;
+	}
+	buf_addf(out, "    advice: %s\n", fix);
+}
+
 static void print_probe(const struct doctor *d, enum probe p, struct buf *out)
 {
 	const struct probe_result *r = &d->results[p];
@@ -49,7 +71,7 @@ static void print_probe(const struct doctor *d, enum probe p, struct buf *out)
 	if (r->cause != CAUSE_NONE)
 		buf_addf(out, "    why: %s\n", cause_row(r->cause)->words);
 	if (*probe_fix(p, r))
-		buf_addf(out, "    fix: %s\n", probe_fix(p, r));
+		print_fix(probe_fix(p, r), out);
 }
 
 void doctor_print(const struct doctor *d, struct buf *out)

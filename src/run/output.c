@@ -4,6 +4,10 @@
 #include "run/output.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -17,10 +21,31 @@ static void say_on_stderr(void *arg, const char *line)
 	stderr_line("cloche: %s", line);
 }
 
-static void print_on_stderr(void *arg, const char *text, size_t n)
+enum { DETAIL_AT = 10 };	/* Behind "cloche:   " */
+
+/* Lines of ours: heads and commands stand out on a terminal, and all but the commands
+ * are broken between words. An agent's lines, in tags, stay as they are.
+ */
+static void print_on_stderr(void *arg, const char *text, size_t len)
 {
+	const int columns = terminal_columns(STDERR_FILENO);
+	auto_buf struct buf out = { 0 };
+
 	(void)arg;
-	stderr_write(text, n);
+	for (const char *end = text + len; text < end;) {
+		const size_t n = strcspn(text, "\n");
+		const bool ours = !strncmp(text, "cloche: ", 8);
+		const enum style style = ours && text[8] != ' ' ? STYLE_HEAD :
+					 *text == ' ' ? STYLE_COMMAND : STYLE_NONE;
+
+		buf_adds(&out, style ? terminal_style(stderr, style) : "");
+		terminal_wrap(&out, text, n, DETAIL_AT, ours ? columns : 0);
+		buf_adds(&out, style ? terminal_style(stderr, STYLE_NONE) : "");
+		text += n;
+		if (*text)
+			buf_addc(&out, *text++);
+	}
+	stderr_write(out.p, out.len);
 }
 
 const struct output output_stderr = {

@@ -35,6 +35,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "base/terminal.h"
 #include "base/text.h"
 #include "gate/gate-wire.h"
 #include "plan/plan.h"
@@ -54,6 +55,7 @@
 enum {
 	LINE_MAX_BYTES = 1 << 20,	/* Of one line on --control-fd */
 	QUEUE_MAX = 64,			/* Questions that wait for the terminal */
+	SUBJECT_AT = 8,			/* Where a question goes on in the next line */
 	PROGRAM_MAX = 32,		/* Bytes shown of a program's name */
 	PATH_SHOWN_MAX = 1024,		/* Longer paths are refused without a question */
 	REFUSED_MAX = 256,		/* Paths that are not asked about again */
@@ -213,15 +215,19 @@ static void show_first(struct prompt *a)
 {
 	const struct question *q = a->queue.v;
 	auto_free char *program = program_of(a, q->pid);
-	auto_buf struct buf name = { 0 }, text = { 0 };
+	auto_buf struct buf name = { 0 }, line = { 0 }, text = { 0 };
 
 	text_escape(&name, path_base(program));
-	buf_adds(&text, "\r\033[Kcloche: allow ");
-	add_subject(q, &text);
-	buf_addf(&text, " for %.*s", PROGRAM_MAX, buf_str(&name));
+	buf_adds(&line, "cloche: allow ");
+	add_subject(q, &line);
+	buf_addf(&line, " for %.*s", PROGRAM_MAX, buf_str(&name));
 	if (q->pid)
-		buf_addf(&text, " (pid %d)", (int)q->pid);
-	buf_adds(&text, "?\ncloche: [y]es for this run, [o]nce, [a]lways, [n]o, and Enter");
+		buf_addf(&line, " (pid %d)", (int)q->pid);
+	buf_addc(&line, '?');
+	buf_addf(&text, "\r\033[K%s", terminal_style_fd(a->tty.fd, STYLE_HEAD));
+	terminal_wrap(&text, line.p, line.len, SUBJECT_AT, terminal_columns(a->tty.fd));
+	buf_addf(&text, "%s\ncloche: [y]es for this run, [o]nce, [a]lways, [n]o, and Enter",
+		 terminal_style_fd(a->tty.fd, STYLE_NONE));
 	if (a->queue.len > 1)
 		buf_addf(&text, " (%zu more wait)", a->queue.len - 1);
 	buf_adds(&text, "\n");
@@ -239,11 +245,14 @@ static void show_new(struct prompt *a)
 static void say_about(const struct prompt *a, const struct question *q,
 		      const char *what)
 {
-	auto_buf struct buf text = { 0 };
+	auto_buf struct buf line = { 0 }, text = { 0 };
 
-	buf_adds(&text, "\r\033[Kcloche: ");
-	add_subject(q, &text);
-	buf_addf(&text, ": %s\n", what);
+	buf_adds(&line, "cloche: ");
+	add_subject(q, &line);
+	buf_addf(&line, ": %s", what);
+	buf_adds(&text, "\r\033[K");
+	terminal_wrap(&text, line.p, line.len, SUBJECT_AT, terminal_columns(a->tty.fd));
+	buf_addc(&text, '\n');
 	write_tty(a, &text);
 }
 

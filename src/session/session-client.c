@@ -565,7 +565,7 @@ static int ask(const char *name, const struct session_request *q,
 		return dir;
 	fd = session_connect(dir, name, err);
 	if (fd == -ENOENT)
-		return fail(err, fd, "there is no session '%s'; cloche session list shows those that live",
+		return fail(err, fd, "there is no session '%s'; 'cloche session list' shows those that live",
 			    name);
 	if (fd < 0)
 		return fd;
@@ -574,7 +574,7 @@ static int ask(const char *name, const struct session_request *q,
 	if (socket_send(fd, q, sizeof(*q), NULL, 0) < 0 ||
 	    poll(&wait, 1, SESSION_ANSWER_MS) != 1) {
 		if (p)
-			return fail(err, -ETIMEDOUT, "session '%s' does not answer; cloche session stop %s ends it",
+			return fail(err, -ETIMEDOUT, "session '%s' does not answer; 'cloche session stop %s' ends it",
 				    name, name);
 		/* A holder that hangs, or was stopped: with it, the kernel ends the rest */
 		if (pidfd >= 0)

@@ -18,6 +18,7 @@ from terminal import Terminal
 
 LINE = "cloche: [y]es for this run, [o]nce, [a]lways, [n]o, and Enter"
 SECONDS = 300
+WIDE = 4000		# Columns in which no question is broken
 
 FETCH = '''
 import os, socket, sys
@@ -53,26 +54,27 @@ class Server:
 
 
 def asking(code, program="/usr/bin/python3", options=()):
-    return Terminal([CLOCHE, "run", "--ask", *options, "--", program, "-c", FETCH + code])
+    return Terminal([CLOCHE, "run", "--ask", *options, "--", program, "-c", FETCH + code],
+                    columns=WIDE)
 
 
 def asked(term, host):
     """Wait for the question about @host; the program that it names"""
     found = term.expect("cloche: allow " + re.escape(host) +
-                        r" for ([^\r\n]*?)( \(pid \d+\))?\?\r\n" + re.escape(LINE))
+                        r" for ([^\r\n]*?)( \(pid \d+\))?\?(\x1b\[0m)?\r\n" + re.escape(LINE))
     return found.group(1)
 
 
 def writing(code, options=(), program="/usr/bin/python3", env=None):
     return Terminal([CLOCHE, "run", "--ask", *options, "--", program, "-c", WRITE + code],
-                    env=env)
+                    env=env, columns=WIDE)
 
 
 def asked_to_write(term, path, target=None):
     """Wait for the question about @path, of which @target is to be written"""
     now = f" (now {target})" if target else ""
     term.expect(re.escape(f"cloche: allow writing {path}{now} for ") +
-                r"[^\r\n]*?( \(pid \d+\))?\?\r\n" + re.escape(LINE))
+                r"[^\r\n]*?( \(pid \d+\))?\?(\x1b\[0m)?\r\n" + re.escape(LINE))
 
 
 def notes(t, name="data"):
@@ -154,6 +156,28 @@ for x in threads: x.join()
         equal(term.wait(SECONDS), 0)
         contains(term.text, first + " HTTP/1.1 200")
         contains(term.text, second + " HTTP/1.1 403")
+
+
+@test
+def what_was_typed_before_the_question_is_no_answer(t):
+    server = Server()
+    os.mkfifo("go")
+    with asking(f'''
+print("ready", flush=True)
+open("go").read()
+print(tunnel(b"{server.target}"), flush=True)
+''') as term:
+        term.expect("ready")
+        # A line, and the beginning of another: the terminal has both when it echoes them
+        term.send("y\ny")
+        term.expect("y\r\ny")
+        with open("go", "w"):
+            pass
+        asked(term, server.target)
+        term.send("n\n")
+        equal(term.wait(SECONDS), 0)
+        contains(term.text, "HTTP/1.1 403")
+        equal(term.text.count("cloche: allow "), 1, term.text)
 
 
 @test
@@ -389,7 +413,7 @@ def a_job_in_the_background_is_refused_at_once(t):
     script = (f"set -m; {shlex.quote(CLOCHE)} run --ask -- /usr/bin/python3 -c " +
               shlex.quote(FETCH + f'print(tunnel(b"{server.target}"), flush=True)') +
               " & wait; echo over")
-    with Terminal(["bash", "-c", script]) as term:
+    with Terminal(["bash", "-c", script], columns=WIDE) as term:
         term.expect("refused: --ask cannot ask while another job has the terminal")
         term.expect("403")
         term.expect("over")
