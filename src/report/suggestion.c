@@ -145,7 +145,7 @@ static const struct instead {
 	  { "$XDG_RUNTIME_DIR/gnupg/S.gpg-agent", "$HOME/.gnupg/S.gpg-agent" },
 	  " --read ~/.gnupg/pubring.kbx --read ~/.gnupg/trustdb.gpg" },
 	{ "chrome chromium chromium-browser google-chrome firefox firefox-esr brave msedge headless_shell",
-	  "/", "the browser's sessions are there: give it a profile of its own (--user-data-dir=/tmp/profile)",
+	  "/", "give the browser a profile of its own (--user-data-dir=/tmp/profile)",
 	  { NULL }, NULL },
 };
 
@@ -186,7 +186,7 @@ static const char *find_dangerous(const char *target)
 	    !strcmp(path_base(target), ".ssh") || !strcmp(path_base(target), ".gnupg"))
 		return "keys and logins are there: allow it only for a command that is to change them";
 	return is_browser_profile(target) ?
-	       "the browser's sessions are there: give it a profile of its own" : NULL;
+	       "give the browser a profile of its own instead" : NULL;
 }
 
 static const struct instead *find_instead(const struct violation *v)

@@ -303,19 +303,31 @@ static bool report_missed(const struct run *run, const char *path)
 	return told;
 }
 
-/* report_missed() of the words in @text, a command with single blanks; the first */
-static bool report_words(const struct run *run, const char *text)
+/* report_missed() of the @n bytes at @text, which may begin with ~/ */
+static bool report_path(const struct run *run, const char *text, size_t n)
 {
 	const char *home = run->decision.policy->home;
+	auto_free char *path = NULL;
 
-	for (size_t n; *text; text += n + (text[n] == ' ')) {
-		auto_free char *path = NULL;
+	while (n > 1 && text[n - 1] == '/')
+		n--;
+	path = home && *text == '~' ? mem_printf("%s%.*s", home, (int)n - 1, text + 1) :
+				      mem_strndup(text, n);
+	return *path == '/' && report_missed(run, path);
+}
 
-		n = strcspn(text, " ");
-		path = home && !strncmp(text, "~/", 2) ?
-		       mem_printf("%s%.*s", home, (int)n - 1, text + 1) :
-		       mem_strndup(text, n);
-		if (*path == '/' && report_missed(run, path))
+/* report_missed() of the paths in @text, also in the text of a program and behind an equals
+ * sign; the first
+ */
+static bool report_paths(const struct run *run, const char *text)
+{
+	static const char ends[] = " \t\n\"'`,;:=()<>[]{}|&";
+
+	for (size_t n; *text; text += n + (text[n] != 0)) {
+		n = strcspn(text, ends);
+		if ((*text == '/' || !strncmp(text, "~/", 2)) &&
+		    (report_path(run, text, n) ||
+		     report_path(run, text, strcspn(text, " \n"))))
 			return true;
 	}
 	return false;
@@ -363,7 +375,8 @@ static void report_programs(const struct run *run)
 	bool done = false;
 
 	for (char *const *word = run->command; !done && *word; word++)
-		done = **word == '/' && report_missed(run, *word);
+		done = report_path(run, *word, strlen(*word)) ||
+		       report_paths(run, *word);
 	text_shell_words(&line, (const char *const *)run->command, SIZE_MAX);
 	if (done || !shell_parse(buf_str(&line), &script))
 		return;
@@ -374,7 +387,7 @@ static void report_programs(const struct run *run)
 			shell_plain_from(&script, c, c->assignments) : "";
 		auto_free char *name = mem_strndup(text, strcspn(text, " "));
 
-		done = *name && (report_words(run, text) || report_setuid(run, name) ||
+		done = *name && (report_paths(run, text) || report_setuid(run, name) ||
 				 report_agent(run, name));
 	}
 }

@@ -2,7 +2,9 @@
 """tests/live/fixes-network.py - the line for a refused host, pasted, makes it work"""
 
 import http.server
+import json
 import os
+import shutil
 import socketserver
 import sys
 import threading
@@ -20,6 +22,21 @@ class Greeting(socketserver.BaseRequestHandler):
         self.request.sendall(b"hello")
 
 
+class Registry(http.server.BaseHTTPRequestHandler):
+    """Has one package, as npm asks for it"""
+
+    def do_GET(self):
+        text = json.dumps({"name": "is-odd", "dist-tags": {"latest": "3.0.1"}, "versions": {
+            "3.0.1": {"name": "is-odd", "version": "3.0.1", "dist": {}}}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_):
+        pass
+
+
 def lines(r):
     return [line.strip() for line in r.err.split("\n")
             if line.startswith("            cloche ")]
@@ -33,6 +50,8 @@ HOSTS = {
     "an address": (f"curl -sSf -m 60 http://{PLAIN}/", PLAIN),
     "a socket by name": (CONNECT % ("other.test", 7), "other.test"),
     "a socket by address": (CONNECT % (OTHER, 7), OTHER + ":7"),
+    "npm": ("npm view is-odd version --fetch-retries=0 --registry=http://plain.test:8081/",
+            "plain.test:8081"),
     "a name that is looked up": ("getent hosts other.test", "other.test"),
 }
 
@@ -42,12 +61,16 @@ def hosts(t):
     """Also where no settings file counts, and with the rules of another project"""
     origins()
     for server in (http.server.ThreadingHTTPServer((PLAIN, 8080), Origin),
+                   http.server.ThreadingHTTPServer((PLAIN, 8081), Registry),
                    socketserver.ThreadingTCPServer((OTHER, 7), Greeting)):
         threading.Thread(target=server.serve_forever, daemon=True).start()
     other = os.path.join(t.away, "web")
     os.makedirs(other)
     path = {"PATH": BIN + ":" + os.environ["PATH"]}
     for name, (script, value) in HOSTS.items():
+        if not shutil.which(script.split()[0]):
+            note("not here:", script.split()[0])
+            continue
         for options in ([], ["--no-settings"], ["--cwd", other]):
             r = t.shell(script, options=options)
             check(r.code != 0, name, repr(r))

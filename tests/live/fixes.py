@@ -63,6 +63,7 @@ WRITES = {
     "sed -i": "sed -i s/a/b/ ~/sub/notes.txt",
     "a directory of a random name": "mktemp -d ~/sub/incoming-XXXXXX",
     "a file that is removed": "rm -f ~/sub/gone && ! test -e ~/sub/gone",
+    "pnpm's store": "mkdir -p ~/.local/share/pnpm/store/v3 && echo x > ~/.local/share/pnpm/store/v3/f",
     "a temporary file that says so": "echo x > ~/sub/.conf.json.tmp.$$.7db83a8782da",
 }
 
@@ -71,13 +72,14 @@ WRITES = {
 def writes_in_the_home(t):
     for name, script in WRITES.items():
         for entry in ("sub", ".cache/tool", ".cache/newtool", ".config/newtool",
-                      ".config/cloche"):
+                      ".config/cloche", ".local/share/pnpm"):
             shutil.rmtree(os.path.join(t.home, entry), ignore_errors=True)
         if t.exists(".cloche.json"):
             os.unlink(".cloche.json")
         os.makedirs(t.home + "/sub/dir")
         os.makedirs(t.home + "/.cache/tool")
-        os.makedirs(t.home + "/.config", exist_ok=True)
+        for path in (".config", ".local/share"):
+            os.makedirs(os.path.join(t.home, path), exist_ok=True)
         for path in ("there", "sub/notes.txt", "sub/gone"):
             t.write(os.path.join(t.home, path), "a\n")
         note(name, mended(t, script, "cloche policy allow write "))
@@ -97,6 +99,28 @@ def reads_of_secrets(t):
                options=READS)
         r = t.inside("cat", full, options=[*READS, "--no-settings"])
         contains(r.err, "allow it only if the command is to have it")
+
+
+@test
+def looks_at_secrets(t):
+    """The directory is empty, and the file is not there"""
+    t.write(t.home + "/.ssh/id_test", "K")
+    t.write(t.home + "/.aws/credentials", "K")
+    mended(t, 'test -n "$(ls ~/.aws)"', f"cloche policy allow read {t.home}/.aws",
+           options=READS)
+    mended(t, "test -f ~/.ssh/id_test", f"cloche policy allow read {t.home}/.ssh",
+           options=READS)
+
+
+@test
+def git_in_a_subdirectory(t):
+    """Its lock is in the repository above, which is the project"""
+    t.outside("git", "init", "-q").ok()
+    sub = os.path.dirname(t.write("packages/a/x.js", "1\n"))
+    for script in ("git add x.js", "git status --short",
+                   "git -c user.name=n -c user.email=e@x commit -qm one"):
+        equal(t.shell(script, cwd=sub).ok().err, "", script)
+    contains(t.outside("git", "log", "--format=%s").ok().out, "one")
 
 
 PROTECTED = {
@@ -119,7 +143,7 @@ def protected_names(t):
 @test
 def what_cannot_be_allowed_says_so(t):
     t.write(os.path.join(t.home, "notes.txt"), "a\n")
-    for path in (".claude/settings.json", ".cloche.json"):
+    for path in (".claude/settings.json", ".cloche.json", ".mcp.json"):
         explained(t, f"mkdir -p $(dirname {path}) && echo x > {path}", "cannot be allowed")
     explained(t, "rm -f ~/notes.txt && ! test -e ~/notes.txt", "only with the whole home writable")
     explained(t, "sed -i s/a/b/ ~/notes.txt", "only with the whole home writable")
@@ -178,6 +202,15 @@ def a_file_of_the_hosts_tmp(t):
         contains(" ".join(lines(t.inside("cat", file.name, options=["--cwd", other]))),
                  f"--cwd {other} read")
         equal(lines(t.shell("true; cat " + file.name)), [line])
+        # In the text of a program, and behind an option's name
+        for command in (["python3", "-c", f"open('{file.name}')"],
+                        ["sh", "-c", f"""python3 -c 'open("{file.name}")'"""],
+                        ["diff", "--to-file=" + file.name, "/dev/null"]):
+            equal(lines(t.inside(*command)), [line], command)
+        for command in (["python3", "-c", f"open('{file.name}-none')"],
+                        ["python3", "-c", f"open('/usr{file.name}')"],
+                        ["sh", "-c", "ls /tmp /tmp/ && false"]):
+            lacks(t.inside(*command).err, "cloche:")
         paste(t, line).ok()
         equal(t.inside("cat", file.name).ok().out, "told")
 
@@ -306,7 +339,7 @@ def keys_and_sessions_are_not_offered_like_a_cache(t):
     contains(t.shell("echo k >> ~/.ssh/authorized_keys").err,
              "keys and logins are there: allow it only for a command that is to change them")
     for path in (".config/chromium/Default", ".mozilla/firefox"):
-        explained(t, f"mkdir -p ~/{path}", "the browser's sessions are there")
+        explained(t, f"mkdir -p ~/{path}", "give the browser a profile of its own")
 
 
 @test
