@@ -1,248 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/peers/agents.py - our hooks in Claude Code, Codex and Gemini CLI
+"""tests/peers/agents.py - our hooks in Claude Code, Codex and Gemini CLI"""
 
-A server on the loopback plays the model: it asks for the commands of a test,
-one after the other, and keeps what the agent says came of them. tests/peers/
-agents starts this where there is no other network.
-"""
-
-import http.server
 import json
 import os
 import re
 import signal
 import subprocess
-import sys
-import threading
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
-from tap import *
-from terminal import Terminal
-
-BIN = sys.argv[1] if len(sys.argv) > 1 else ""
-AGENT_SECONDS = 100
-
-
-class Model(http.server.BaseHTTPRequestHandler):
-    """What all three protocols share"""
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def send(self, text, kind="application/json"):
-        data = text.encode()
-        self.send_response(200)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def do_GET(self):
-        self.send('{"models": [], "data": []}')
-
-    do_HEAD = do_GET
-
-    def do_POST(self):
-        size = int(self.headers.get("content-length") or 0)
-        self.answer(json.loads(self.rfile.read(size) or b"{}"))
-
-    def next(self):
-        """The next command, or None. What is a function is called in between."""
-        while self.server.commands and callable(self.server.commands[0]):
-            self.server.commands.pop(0)()
-        return self.server.commands.pop(0) if self.server.commands else None
-
-    def keep(self, result):
-        self.server.results.append(
-            result if isinstance(result, str) else json.dumps(result))
-
-
-def events(*all):
-    return "".join(f"event: {name}\ndata: {json.dumps({'type': name, **data})}"
-                   "\n\n" for name, data in all)
-
-
-class Claude(Model):
-    def answer(self, request):
-        if "count_tokens" in self.path or "messages" not in request:
-            return self.send('{"input_tokens": 1}')
-        tools = [tool.get("name") for tool in request.get("tools", [])]
-        command = None
-        if "Bash" in tools:	# Each request has the whole conversation
-            self.server.results[:] = []
-            for said in request["messages"]:
-                for part in said["content"]:
-                    if isinstance(part, dict) and \
-                            part.get("type") == "tool_result":
-                        self.keep(part["content"])
-            command = self.next()
-        message = {"id": "m", "type": "message", "role": "assistant",
-                   "model": request["model"], "content": [], "stop_reason": None,
-                   "stop_sequence": None,
-                   "usage": {"input_tokens": 1, "output_tokens": 1}}
-        block, delta = {"type": "text", "text": ""}, {
-            "type": "text_delta", "text": "done"}
-        if command:
-            name, values = command if isinstance(command, tuple) else (
-                "Bash", {"command": command, "description": "a test"})
-            block = {"type": "tool_use", "id": f"t{len(self.server.results)}",
-                     "name": name, "input": {}}
-            delta = {"type": "input_json_delta",
-                     "partial_json": json.dumps(values)}
-        stop = "tool_use" if command else "end_turn"
-        if not request.get("stream"):
-            return self.send(json.dumps({**message, "stop_reason": stop,
-                                         "content": [{**block, "text": "done"}]}))
-        self.send(events(
-            ("message_start", {"message": message}),
-            ("content_block_start", {"index": 0, "content_block": block}),
-            ("content_block_delta", {"index": 0, "delta": delta}),
-            ("content_block_stop", {"index": 0}),
-            ("message_delta", {"delta": {"stop_reason": stop},
-                               "usage": {"output_tokens": 1}}),
-            ("message_stop", {})), "text/event-stream")
-
-
-class Codex(Model):
-    def answer(self, request):
-        outputs = [item["output"] for item in request.get("input", [])
-                   if item.get("type") == "function_call_output" and
-                   item["call_id"] != "wait"]
-        tools = json.dumps(request.get("tools", []))
-        if '"exec_command"' not in tools:	# For the title of the conversation
-            return self.say(self.done)
-        self.server.results[:] = []
-        for output in outputs:
-            self.keep(output)
-        command = self.next()
-        if isinstance(command, tuple) and f'"{command[0].rsplit("__", 1)[-1]}"' not in tools:
-            # A server that has not started yet has no tools
-            self.server.commands.insert(0, command)
-            return self.say(self.call("exec_command", {"cmd": "true"}, "wait"))
-        item = self.done
-        if command:
-            name, values = command if isinstance(command, tuple) else (
-                "exec_command", command if isinstance(command, dict) else
-                {"cmd": command})
-            item = self.call(name, values, f"c{len(outputs)}")
-            if name.startswith("mcp__"):
-                item["namespace"], item["name"] = name.rsplit("__", 1)
-        self.say(item)
-
-    done = {"type": "message", "id": "m", "role": "assistant",
-            "content": [{"type": "output_text", "text": "done"}]}
-
-    @staticmethod
-    def call(name, values, id):
-        return {"type": "function_call", "id": "f", "name": name, "call_id": id,
-                "arguments": json.dumps(values)}
-
-    def say(self, item):
-        self.send(events(
-            ("response.created", {"response": {"id": "r"}}),
-            ("response.output_item.done", {"output_index": 0, "item": item}),
-            ("response.completed", {"response": {"id": "r", "usage": {
-                "input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}})),
-            "text/event-stream")
-
-
-class Gemini(Model):
-    def answer(self, request):
-        tools = [f.get("name") for tool in request.get("tools", [])
-                 for f in tool.get("functionDeclarations", [])]
-        for part in request.get("contents", [{}])[-1].get("parts", []):
-            if "functionResponse" in part:
-                self.keep(part["functionResponse"]["response"])
-        command = self.next() if "run_shell_command" in tools else None
-        part = {"text": "done"}
-        if command:
-            name, values = command if isinstance(command, tuple) else (
-                "run_shell_command", {"command": command})
-            part = {"functionCall": {"name": name, "args": values}}
-        elif "responseMimeType" in request.get("generationConfig", {}):
-            part = {"text": json.dumps({"next_speaker": "user", "reasoning": "x",
-                                        "model_choice": "flash"})}
-        data = json.dumps({"candidates": [{"index": 0, "finishReason": "STOP",
-                                           "content": {"role": "model",
-                                                       "parts": [part]}}],
-                           "usageMetadata": {"totalTokenCount": 1}})
-        if "stream" in self.path:
-            self.send(f"data: {data}\r\n\r\n", "text/event-stream")
-        else:
-            self.send(data)
-
-
-def serve(protocol, commands):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), protocol)
-    server.commands, server.results = list(commands), []
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server, f"http://127.0.0.1:{server.server_port}"
-
-
-def start_claude(t, url):
-    return ([BIN + "/claude", "-p", "go", "--dangerously-skip-permissions",
-             "--setting-sources", "user,project"],
-            {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "x",
-             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-             "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1",
-             **({"IS_SANDBOX": "1"} if IS_ROOT else {})})	# It asks root for that
-
-
-def start_codex(t, url):
-    path = t.home + "/.codex/config.toml"
-    tables = t.read(path) if os.path.exists(path) else ""
-    t.write(path, f"""
-model_provider = "ours"
-model = "gpt-5"
-[model_providers.ours]
-name = "ours"
-base_url = "{url}/v1"
-wire_api = "responses"
-env_key = "MODEL_KEY"
-
-""" + tables)
-    return ([BIN + "/codex", "exec", "--skip-git-repo-check",
-             "--dangerously-bypass-hook-trust",
-             "--dangerously-bypass-approvals-and-sandbox", "go"],
-            {"MODEL_KEY": "x"})
-
-
-def start_gemini(t, url):
-    path = t.home + "/.gemini/settings.json"
-    settings = json.loads(t.read(path))
-    if "security" not in settings:
-        settings["security"] = {"auth": {"selectedType": "gemini-api-key"},
-                                "folderTrust": {"enabled": False}}
-        t.write(path, json.dumps(settings))
-    return ([BIN + "/gemini", "-p", "go", "--yolo"],
-            {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "x"})
-
-
-AGENTS = {"claude": (Claude, start_claude), "codex": (Codex, start_codex),
-          "gemini": (Gemini, start_gemini)}
-
-
-def results(t, agent, *commands, options=()):
-    """What came of each command, in the agent's own words"""
-    if not os.path.exists(f"{BIN}/{agent}"):
-        skip("needs the agents, which tests/peers/agents gets from npm")
-    protocol, start = AGENTS[agent]
-    t.run("hook", "install", agent, *options).ok()
-    server, url = serve(protocol, commands)
-    argv, env = start(t, url)
-    r = t.outside(*argv, env=env, timeout=AGENT_SECONDS)
-    equal(len(server.results), sum(not callable(c) for c in commands), r)
-    return server.results
-
-
-def for_each(function, agents=None):
-    """A test for each of the agents"""
-    for agent in agents or AGENTS:
-        def one(t, agent=agent):
-            function(t, agent)
-        one.__name__ = f"{function.__name__}_{agent}"
-        test(one)
+from real_agents import *
 
 
 def for_each_that_rewrites(function):
@@ -262,8 +27,7 @@ def its_commands_run_in_the_sandbox(t, agent):
 
 def in_bwraps_place(t, agent, settings, argv, env):
     """Their own sandboxes call bwrap, here ours: what it is asked for is enforced"""
-    if not os.path.exists(f"{BIN}/{agent}"):
-        skip("needs the agents, which tests/peers/agents gets from npm")
+    need_agent(agent)
     ours, calls = os.path.join(os.path.dirname(CLOCHE), "bwrap"), t.away + "/calls"
     t.write(t.home + "/bin/bwrap", f'#!/bin/sh\necho "$*" >> {calls}\nexec {ours} "$@"\n', 0o755)
     server, url = serve(AGENTS[agent][0], ["echo x > made; echo x > $HOME/not-made; echo status=$?"])
@@ -279,16 +43,18 @@ def in_bwraps_place(t, agent, settings, argv, env):
 @test
 def codex_calls_our_bwrap(t):
     in_bwraps_place(t, "codex", lambda url: start_codex(t, url),
-                    ["exec", "--skip-git-repo-check", "-s", "workspace-write", "go"], lambda url: {"MODEL_KEY": "x"})
+                    [*CODEX_ALONE, "exec", "--skip-git-repo-check", "-s", "workspace-write", "go"],
+                    lambda url: {"MODEL_KEY": "x"})
 
 
 @test
 def gemini_calls_our_bwrap(t):
     def settings(url):
         t.write(t.home + "/.gemini/settings.json", json.dumps({"security": {
-            "auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}, "toolSandboxing": True}}))
+            "auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False},
+            "toolSandboxing": True}, "privacy": {"usageStatisticsEnabled": False}}))
     in_bwraps_place(t, "gemini", settings, ["-p", "go", "--yolo"],
-                    lambda url: {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "x"})
+                    lambda url: {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "x", **GEMINI_ALONE})
 
 
 @for_each
@@ -434,6 +200,9 @@ def a_project_switches_nothing_off_behind_a_shim(t):
     check(not os.path.exists(t.home + "/not-made"), server.results)
     t.run("hook", "status", "claude", env={
         "PATH": f"{shims}:{path['PATH']}"}).ok()
+    # A verb of Claude Code is no prompt behind the shim either
+    contains(t.outside(shims + "/claude", "logs", "0", env=env, timeout=AGENT_SECONDS).err,
+             "No job matching '0'")
 
 
 @test
@@ -456,8 +225,7 @@ def claude_hears_what_was_refused(t):
 
 def shim_results(t, agent, *commands):
     """As results(), by a shim that puts the agent's own commands into the sandbox"""
-    if not os.path.exists(f"{BIN}/{agent}"):
-        skip("needs the agents, which tests/peers/agents gets from npm")
+    need_agent(agent)
     path = BIN + ":" + os.environ["PATH"]
     settings = {"gemini": "settings.json", "codex": "config.toml"}[agent]
     if agent == "gemini" and not os.path.exists(f"{t.home}/.gemini/{settings}"):
@@ -466,6 +234,7 @@ def shim_results(t, agent, *commands):
     protocol, start = AGENTS[agent]
     server, url = serve(protocol, commands)
     argv, env = start(t, url)
+    env.pop("GEMINI_CLI_NO_RELAUNCH", None)	# As users start it: two processes
     shims = t.home + "/.config/cloche/shims"
     if agent == "codex":	# Its own sandbox is the shim's business
         argv = [a for a in argv if not a.startswith("--dangerously")]
@@ -480,10 +249,11 @@ def shim_results(t, agent, *commands):
 def behind_a_shim_commands_are_not_rewritten_and_run_in_one_sandbox(t, agent):
     t.write(t.home + "/.ssh/id_rsa", "-----BEGIN OPENSSH PRIVATE KEY-----\n")
     t.write("page", "from inside")
+    kept = f"/tmp/cloche-peers-{os.getpid()}"
     said, up, first, second = shim_results(
         t, agent, "cat ~/.ssh/id_rsa; echo in=$SANDBOX_RUNTIME; ps -o args= -p $$; "
-        f"echo x > made; echo x > {t.home}/not-made; echo y > /tmp/cloche-peers-kept",
-        SERVER % ">log 2>&1", FETCH, "cat /tmp/cloche-peers-kept; rm /tmp/cloche-peers-kept")
+        f"echo x > made; echo x > {t.home}/not-made; echo y > {kept}",
+        SERVER % ">log 2>&1", FETCH, f"cat {kept}; rm {kept}")
     contains(said, "in=1")
     lacks(said, "BEGIN")
     lacks(said, "cloche run")
@@ -497,8 +267,7 @@ def behind_a_shim_commands_are_not_rewritten_and_run_in_one_sandbox(t, agent):
 
 @test
 def gemini_without_its_shim_runs_no_command(t):
-    if not os.path.exists(f"{BIN}/gemini"):
-        skip("needs the agents, which tests/peers/agents gets from npm")
+    need_agent("gemini")
     t.write(t.home + "/.gemini/settings.json", "{}")
     t.run("shim", "install", "gemini", "--hook",
           env={"PATH": BIN + ":" + os.environ["PATH"]}).ok()
@@ -535,7 +304,7 @@ def its_mcp_server_runs_in_a_sandbox_of_its_own(t, agent):
     program = os.path.join(os.path.dirname(BIN), "@modelcontextprotocol",
                            "server-filesystem", "dist", "index.js")
     if not os.path.exists(program):
-        skip("needs the agents, which tests/peers/agents gets from npm")
+        skip("needs its server, which tests/peers/agents gets from npm")
     args = json.dumps([program, t.home])
     t.write(f"{t.home}/{name}", f'[mcp_servers.fs]\ncommand = "node"\nargs = {args}\n'
             if agent == "codex" else
@@ -586,8 +355,7 @@ def a_server_of_one_call_answers_the_next_and_ends_with_the_agent(t, agent):
 
 @for_each
 def an_agent_that_is_killed_takes_its_session_along(t, agent):
-    if not os.path.exists(f"{BIN}/{agent}"):
-        skip("needs the agents, which tests/peers/agents gets from npm")
+    need_agent(agent)
     seen = []
 
     def kill():
@@ -597,6 +365,7 @@ def an_agent_that_is_killed_takes_its_session_along(t, agent):
     t.run("hook", "install", agent, "--session").ok()
     server, url = serve(protocol, [SERVER % ">log 2>&1", kill])
     argv, env = start(t, url)
+    env.pop("GEMINI_CLI_NO_RELAUNCH", None)	# As users start it: two processes
     process = subprocess.Popen(argv, env={**os.environ, **env}, cwd=t.dir,
                                start_new_session=True, stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -604,108 +373,12 @@ def an_agent_that_is_killed_takes_its_session_along(t, agent):
     equal(len(seen), 1)
     wait_until(lambda: not sessions(t), "the end of the session", AGENT_SECONDS)
 
-
-def screen(term):
-    """All that was drawn, as words: cursor movements are blanks"""
-    text = re.sub(r"\x1b\][^\x07\x1b]*(\x07|\x1b\\\\)", "", term.text)
-    return re.sub(r"\s+", " ", re.sub(r"\x1b[\[(][0-9;?<>=]*[ -/]*[@-~]", " ", text))
-
-
-@test
-def the_prompt_of_claude_is_about_the_command_and_remembers_only_that(t):
-    if not os.path.exists(f"{BIN}/claude"):
-        skip("needs the agents, which tests/peers/agents gets from npm")
-    key = "sk-ant-test-00000000000000000000"
-    t.write(t.home + "/.claude.json", json.dumps({
-        "hasCompletedOnboarding": True, "theme": "dark",
-        "customApiKeyResponses": {"approved": [key[-20:]], "rejected": []},
-        "projects": {t.dir: {"hasTrustDialogAccepted": True}}}))
-    t.run("hook", "install", "claude").ok()
-    server, url = serve(Claude, ["make -v; echo x > ../outside"])
-    env = {**os.environ, "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": key,
-           "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-           "DISABLE_AUTOUPDATER": "1", "TERM": "xterm-256color"}
-    with Terminal([BIN + "/claude", "--permission-mode", "default", "go"], env=env, cwd=t.dir, rows=50,
-                  columns=120) as term:
-        def shows(words):
-            return lambda: term._read(0.1) and words in screen(term)
-        wait_until(shows("Do you want to proceed?"), "a question", AGENT_SECONDS)
-        wait_until(shows("2. Yes, and don't ask again for make -v and echo x"),
-                   "its answers", AGENT_SECONDS)
-        wait_until(shows(". No"), "all of its answers", AGENT_SECONDS)
-        asked = screen(term)
-        contains(asked, "make -v; echo x > ../outside")
-        lacks(asked, "cloche")
-        lacks(asked, "pwd -P")
-        term.send("2")
-        wait_until(lambda: term._read(0.1) and server.results, "the result",
-                   AGENT_SECONDS)
-        [said] = server.results
-    contains(said, "outside")
-    check(not os.path.exists(t.home + "/outside"), said)
-    rules = json.loads(t.read(".claude/settings.local.json"))["permissions"]["allow"]
-    equal(sorted(rules), ["Bash(echo x *)", "Bash(make -v)"])
-
-
-@test
-def the_prompt_of_gemini_is_about_the_command_and_remembers_only_that(t):
-    if not os.path.exists(f"{BIN}/gemini"):
-        skip("needs the agents, which tests/peers/agents gets from npm")
-    path = BIN + ":" + os.environ["PATH"]
-    t.write(t.home + "/.gemini/settings.json", "{}")
-    t.run("shim", "install", "gemini", "--hook", env={"PATH": path}).ok()
-    server, url = serve(Gemini, ["touch first", "touch second", "rm -f first"])
-    _, env = start_gemini(t, url)
-    with Terminal([t.home + "/.config/cloche/shims/gemini", "--skip-trust", "-i", "go"],
-                  env={**os.environ, **env, "PATH": path, "TERM": "xterm-256color"},
-                  cwd=t.dir, rows=50, columns=120) as term:
-        def wait_for(condition, what):
-            wait_until(lambda: term._read(0.1) and condition(), what, AGENT_SECONDS)
-        wait_for(lambda: "llow for this session" in screen(term), "a question")
-        asked = screen(term)
-        contains(asked, "Shell touch first")
-        lacks(asked, "cloche run")
-        term.send("2")
-        wait_for(lambda: len(server.results) == 2, "the second, unasked")
-        wait_for(lambda: "Allow execution of" in screen(term)[len(asked):] and
-                 "Shell rm -f first" in screen(term), "a question about another")
-    check(t.exists("first") and t.exists("second"), server.results)
-
-
-@test
-def codex_asks_behind_its_shim_where_a_rule_says_so(t):
-    """Without its own sandbox it asks before no other command"""
-    if not os.path.exists(f"{BIN}/codex"):
-        skip("needs the agents, which tests/peers/agents gets from npm")
-    path = BIN + ":" + os.environ["PATH"]
-    t.run("shim", "install", "codex", "--hook", env={"PATH": path}).ok()
-    server, url = serve(Codex, ["echo x > unasked", "touch first"])
-    _, env = start_codex(t, url)
-    config = t.home + "/.codex/config.toml"
-    t.write(config, t.read(config) + f'\n[projects."{t.dir}"]\ntrust_level = "trusted"\n')
-    t.write(t.home + "/.codex/rules/default.rules",
-            'prefix_rule(pattern=["touch"], decision="prompt")\n')
-    with Terminal([t.home + "/.config/cloche/shims/codex", "go"],
-                  env={**os.environ, **env, "PATH": path, "TERM": "xterm-256color"},
-                  cwd=t.dir, rows=50, columns=120) as term:
-        def wait_for(condition, what):
-            wait_until(lambda: term._read(0.1) and condition(), what, AGENT_SECONDS)
-        wait_for(lambda: "Yes, proceed" in screen(term), "a question")
-        contains(screen(term), "Environment: cloche")
-        contains(screen(term), "$ touch first")
-        lacks(screen(term), "cloche run")
-        check(t.exists("unasked") and not t.exists("first"), server.results)
-        # A key that is pressed as soon as the question is there is not taken
-        wait_for(lambda: t.exists("first") or term.send("\r"), "the file")
-
-
 @lambda function: for_each(function, ["codex", "gemini"])
 def an_agent_whose_home_was_moved(t, agent):
     """Its hooks are there, and its commands in the sandbox"""
     variable, start = {"codex": ("CODEX_HOME", ".codex"),
                        "gemini": ("GEMINI_CLI_HOME", "")}[agent]
-    if not os.path.exists(f"{BIN}/{agent}"):
-        skip("needs the agents, which tests/peers/agents gets from npm")
+    need_agent(agent)
     moved = os.path.join(t.away, "moved")
     os.environ[variable] = os.path.join(moved, start)
     os.makedirs(os.environ[variable])
@@ -738,15 +411,18 @@ PRESETS = {
 
 def whole(t, agent, *commands, shared=""):
     """As results(), with the whole agent in the sandbox by --for"""
-    if not os.path.exists(f"{BIN}/{agent}"):
-        skip("needs the agents, which tests/peers/agents gets from npm")
+    need_agent(agent)
     key, base, words = PRESETS[agent]
     server, url = serve(AGENTS[agent][0], commands)
     options = ["--for", agent + shared, "--host-port", str(server.server_port)]
     if base:
         options += ["--env", f"{base}={url}"]
-    else:
-        words = ("-c", f"model_providers.ours.base_url={url}/v1",
+    if agent == "gemini":
+        options += [w for pair in GEMINI_ALONE.items() for w in ("--env", "=".join(pair))]
+    if agent == "claude" and IS_ROOT:
+        options += ["--env", "IS_SANDBOX=1"]
+    if agent == "codex":
+        words = (*CODEX_ALONE, "-c", f"model_providers.ours.base_url={url}/v1",
                  *(("-s", "danger-full-access", "--disable", "daemon_auto_start")
                    if shared else ()), *words)
     r = t.run("run", *options, "--", agent, *words, timeout=AGENT_SECONDS,
