@@ -57,8 +57,13 @@ static int make_claude(const struct hook_target *t, struct shim_agent *ret,
 {
 	const int r = hook_write_settings(t, err);
 
-	buf_adds(&ret->args, " --settings ");
-	text_shell_quote(&ret->args, t->file);
+	/* Behind an option Claude Code takes these verbs, which are about sessions in the
+	 * background, for a prompt. Such a session keeps the settings of its own start.
+	 */
+	buf_adds(&ret->before, "case \"${1-}\" in\nattach|daemon|kill|logs|respawn|rm|stop) ;;\n"
+		 "*) set -- --settings ");
+	text_shell_quote(&ret->before, t->file);
+	buf_adds(&ret->before, " \"$@\" ;;\nesac\n");
 	return r;
 }
 

@@ -33,7 +33,7 @@ static void print_installed(struct shim s, bool hook)
 static void print_limits(const struct agent *agent)
 {
 	if (agent->id == AGENT_CODEX)
-		stderr_line("cloche: shim: in this way Codex asks before no command, starts no MCP servers of the kind \"command\" and runs no '!' lines; started without the shim, its commands fail");
+		stderr_line("cloche: shim: in this way Codex asks before commands only in projects that are not trusted (trust_level = \"untrusted\" in its config.toml), starts no MCP servers of the kind \"command\", and a '!' line ends it; started without the shim, its commands fail");
 	if (agent->id == AGENT_GEMINI)
 		stderr_line("cloche: shim: started without the shim, Gemini CLI is refused every command by cloche's hook in its settings");
 }

@@ -58,6 +58,9 @@ def a_shim_with_the_hook_passes_settings_that_no_project_switches_off(t):
     settings = t.home + "/.config/cloche/agents/claude-shim.json"
     r = t.outside("claude", "a", "b c").ok()	# Outside: its commands are not
     equal(r.out, f"real:--settings {settings} a b c:claude\nleaked\nwrote\n")
+    # A verb that Claude Code knows only in the first place
+    contains(t.outside("claude", "logs", "b c").ok().out, "real:logs b c:claude\n")
+    contains(t.outside("claude").ok().out, f"real:--settings {settings}:claude\n")
     passed = json.loads(t.read(settings))
     equal(passed["disableAllHooks"], False)
     prefix = passed["env"]["CLAUDE_CODE_SHELL_PREFIX"]
@@ -151,7 +154,7 @@ def codex_gets_an_environment_of_ours(t):
     t.run("hook", "install", "codex").ok()
     r = t.run("shim", "install", "--hook", "codex", "--net", "none").ok()
     check(not os.path.exists(t.home + "/.codex/hooks.json"))	# Two would be one too many
-    contains(r.err, "asks before no command")
+    contains(r.err, "asks before commands only in projects that are not trusted")
     on_path(os.path.join(t.home, SHIMS))
     equal(t.outside("codex", "exec", "a b").ok().out,
           '-c sandbox_mode="danger-full-access" -c features.daemon_auto_start=false exec a b'
