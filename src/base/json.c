@@ -111,6 +111,21 @@ static const char *hint(const char *text, size_t at, size_t n)
 	}
 }
 
+/* What stands at the place of an error may be a secret: a settings file of a repository can
+ * be a link to one, and hooks hand messages to a model. Only marks of JSON are shown, and a
+ * key that is there twice.
+ */
+static const char *without_excerpt(json_error_t *why)
+{
+	static const char near[] = " near '";
+	char *at = strstr(why->text, near);
+
+	if (at && json_error_code(why) != json_error_duplicate_key &&
+	    at[strlen(near) + strspn(at + strlen(near), "{}[]:,\"/#'")])
+		*at = '\0';
+	return why->text;
+}
+
 json_t *json_parse(const char *text, size_t n, const char *name,
 		   struct err *err)
 {
@@ -128,7 +143,8 @@ json_t *json_parse(const char *text, size_t n, const char *name,
 	nul = json_error_code(&why) == json_error_null_character;
 	fail(err, -EINVAL, "%s:%d:%d: %s%s%s", name, why.line, why.column,
 	     nul ? "" : "not valid JSON: ",
-	     nul ? "holds \\u0000, which no path or name can hold" : why.text,
+	     nul ? "holds \\u0000, which no path or name can hold" :
+	     without_excerpt(&why),
 	     hint(text, (size_t)why.position, n));
 	return NULL;
 }

@@ -141,3 +141,29 @@ TEST(what_is_no_json_has_a_hint)
 		CHECK_CONTAINS(err.msg, rows[i][1]);
 	}
 }
+
+/* A file may be a link to a secret */
+TEST(no_text_of_the_file_is_shown)
+{
+	static const char *const rows[][2] = {
+		{ "SECRET", ":1:6: not valid JSON: invalid token" },
+		{ "machine SECRET", ":1:7: not valid JSON: invalid token" },
+		{ "{\"a\": SECRET}", ": invalid token" },
+		{ "\"SECRET\" 1", ": end of file expected" },
+		{ "{\"SECRET\" 1}", ": ':' expected" },
+		{ "{\"SECRET", ": premature end of input" },
+		{ "{\"\\SECRET\": 1}", ": invalid escape" },
+		{ "-SECRET", ": invalid token" },
+		/* Controls: marks, and what an editor can search for */
+		{ "{\"a\":}", "near '}'" },
+		{ "{\"a\": 1, \"a\": 2}", "duplicate object key near '\"a\"'" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct err err = { 0 };
+
+		CHECK(!json_parse(rows[i][0], strlen(rows[i][0]), "f", &err));
+		CHECK_CONTAINS(err.msg, rows[i][1]);
+		CHECK(!strstr(err.msg, "SECRET"));
+	}
+}

@@ -48,6 +48,24 @@ def a_deny_rule_is_not_gone_around(t):
 
 
 @test
+def a_link_to_a_secret_tells_nothing_of_it(t):
+    """A clone may have a settings file that leads to a token: errors go to the model"""
+    secret = "hvs" + "".join(chr(ord("a") + b % 26) for b in os.urandom(16))
+    t.write(t.home + "/.vault-token", secret, 0o600)
+    what = {"cwd": t.dir, "tool_name": "Bash", "tool_input": {"command": "ls"}}
+    for name in (".cloche.json", SETTINGS):
+        os.makedirs(os.path.dirname(t.dir + "/" + name), exist_ok=True)
+        os.symlink(t.home + "/.vault-token", t.dir + "/" + name)
+        for event, *words in ((None, "run", "--", "true"), (None, "policy", "check"),
+                              ("PreToolUse", "hook", "claude", "pre-tool-use"),
+                              ("SessionStart", "hook", "claude", "session-start")):
+            r = t.run(*words, stdin=json.dumps({**what, "hook_event_name": event}))
+            contains(r.out + r.err, name + ":1:")   # Control: it was read
+            lacks(r.out + r.err, secret)
+        os.unlink(t.dir + "/" + name)
+
+
+@test
 def an_excluded_command_elsewhere_stays_inside(t):
     """... where the sandbox may have written what it obeys"""
     user_settings(t, sandbox={"excludedCommands": ["git *", "make *"]})
