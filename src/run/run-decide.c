@@ -93,8 +93,10 @@ static void begin_sandbox(struct run *run)
 {
 	const char *tier = options_get(run->options, OPTION_TIER);
 	const char *net = options_get(run->options, OPTION_NET);
+	const char *observe = options_get(run->options, OPTION_OBSERVE);
 	struct sandbox_kind kind = {
 		.tier = TIER_FULL, .net = NET_FILTERED, .jail = { -1, -1 },
+		.masks = !observe || strcmp(observe, "off") != 0,
 	};
 
 	if ((options_has(run->options, OPTION_SESSION) && !run->serve) ||

@@ -334,6 +334,7 @@ static int netstart_end(struct netstart *n, struct err *err)
  */
 struct full_tier {
 	struct tmpfs tmpfs;
+	struct fuse_mount masks;
 	struct netstart net;
 };
 
@@ -348,13 +349,14 @@ static int leave_host(const struct init_args *args, struct err *err)
 
 /* Mounts of our own, and the network beside them. With two processors the thread
  * runs on ours, while the supervisor plans on the other: /dev is made before that,
- * /proc when the plan is there.
+ * /proc in turn with it.
  */
 static int begin_full_tier(const struct init_args *args, struct full_tier *full,
 		       struct err *err)
 {
 	int r = leave_host(args, err);
 
+	full->masks = (struct fuse_mount)FUSE_MOUNT_NONE;
 	if (r == 0)
 		r = tmpfs_make(&full->tmpfs, err);
 	if (r == 0)
@@ -368,10 +370,14 @@ static int begin_full_tier(const struct init_args *args, struct full_tier *full,
 		r = tmpfs_fill(&full->tmpfs, err);
 	if (r == 0)
 		r = tmpfs_begin_dev(&full->tmpfs, err);
-	if (r < 0 || !args->two_cpus)
-		return r < 0 ? r : tmpfs_begin_proc(&full->tmpfs, err);
-	netstart_begin(&full->net, args->kind->net, true);
-	return 0;
+	if (r < 0)
+		return r;
+	if (args->two_cpus)
+		netstart_begin(&full->net, args->kind->net, true);
+	r = tmpfs_begin_proc(&full->tmpfs, err);
+	if (r == 0 && args->kind->masks)
+		fuse_mount_begin(&full->masks, full->tmpfs.host, args->uid, args->gid);
+	return r;
 }
 
 /* Without namespaces of its own, init keeps at least all its children */
@@ -412,18 +418,18 @@ static void take_order(int socket, struct order *order,
 static int finish_full_tier(struct sandbox_request *request, struct full_tier *full,
 		      int *value, int socket, struct err *err)
 {
-	struct mask_ends masks;
+	struct mask_ends ends;
 	int r;
 
 	if (request->plan->tier != TIER_FULL)
 		return 0;
-	r = stage_tree(request, &full->tmpfs, &masks, err);
+	r = stage_tree(request, &full->tmpfs, &full->masks, &ends, err);
 	*value = r > 0 ? r : 0;
 	if (r >= 0)
 		reopen_devices(request);
-	if (r >= 0 && masks.len)
-		r = hand_masks(socket, &masks, err);
-	mask_ends_close(&masks);
+	if (r >= 0 && ends.len)
+		r = hand_masks(socket, &ends, err);
+	mask_ends_close(&ends);
 	return r < 0 ? r : netstart_end(&full->net, err);
 }
 
@@ -496,8 +502,6 @@ void child_main(const struct init_args *args)
 	/* Only now, or the supervisor might move us after this */
 	if (args->other_cpu)
 		(void)sched_setaffinity(0, sizeof(args->cpus), &args->cpus);
-	if (args->two_cpus && tmpfs_begin_proc(&full.tmpfs, &err) < 0)
-		child_fail(socket, EXIT_NOT_BUILT, err.code, err.msg);
 	if (build_sandbox(&request, &full, &order.host, &socket, &err) < 0)
 		child_fail(socket, EXIT_NOT_BUILT, err.code, err.msg);
 	if (request.wait && socket_recv(socket, &go, 1, NULL, NULL) != 1)

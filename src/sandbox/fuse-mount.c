@@ -66,21 +66,6 @@ struct server {
 	char stack[STACK_SIZE] __attribute__((aligned(16)));
 };
 
-void fuse_mount_prepare(struct fuse_mount *masks, const struct plan *plan, int dev)
-{
-	struct stat st;
-
-	*masks = (struct fuse_mount){ .device = -1, .root = -1 };
-	fuse_mask_tree_build(plan, &masks->tree);
-	/* The kernel wants it opened in the namespace that mounts */
-	if (masks->tree.len)
-		masks->device = openat(dev, "fuse", O_RDWR | O_CLOEXEC);
-	/* A file open for writing would keep the world from being read-only */
-	if (masks->device >= 0 &&
-	    (fstat(masks->device, &st) < 0 || !S_ISCHR(st.st_mode)))
-		close_fd(&masks->device);
-}
-
 static int set_number(int fs, const char *key, unsigned int value)
 {
 	char text[16];
@@ -89,21 +74,51 @@ static int set_number(int fs, const char *key, unsigned int value)
 	return fsconfig(fs, FSCONFIG_SET_STRING, key, text, 0);
 }
 
-static int make_root(const struct fuse_mount *masks)
+static int make_root(int device, uid_t uid, gid_t gid)
 {
 	auto_close int fs = fsopen("fuse", FSOPEN_CLOEXEC);
 
-	if (fs < 0 || set_number(fs, "fd", (unsigned int)masks->device) < 0 ||
+	if (fs < 0 || set_number(fs, "fd", (unsigned int)device) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_STRING, "source", FUSE_MASK_SOURCE, 0) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_STRING, "rootmode", "40555", 0) < 0 ||
-	    set_number(fs, "user_id", masks->tree.uid) < 0 ||
-	    set_number(fs, "group_id", masks->tree.gid) < 0 ||
+	    set_number(fs, "user_id", uid) < 0 ||
+	    set_number(fs, "group_id", gid) < 0 ||
 	    fsconfig(fs, FSCONFIG_SET_FLAG, "allow_other", NULL, 0) < 0 ||
 	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -1;
 	return fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY |
 			   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 			   MOUNT_ATTR_NOEXEC);
+}
+
+static void give_up(struct fuse_mount *masks)
+{
+	close_fd(&masks->root);
+	close_fd(&masks->device);
+}
+
+void fuse_mount_begin(struct fuse_mount *masks, int dev, uid_t uid, gid_t gid)
+{
+	struct stat st;
+
+	masks->begun = true;
+	/* The kernel wants it opened in the namespace that mounts */
+	masks->device = openat(dev, "fuse", O_RDWR | O_CLOEXEC);
+	/* A file open for writing would keep the world from being read-only */
+	if (masks->device >= 0 && fstat(masks->device, &st) == 0 &&
+	    S_ISCHR(st.st_mode))
+		masks->root = make_root(masks->device, uid, gid);
+	if (masks->root < 0)
+		give_up(masks);
+}
+
+void fuse_mount_prepare(struct fuse_mount *masks, const struct plan *plan, int dev)
+{
+	fuse_mask_tree_build(plan, &masks->tree);
+	if (!masks->tree.len)
+		give_up(masks);
+	else if (!masks->begun)
+		fuse_mount_begin(masks, dev, plan->machine.uid, plan->machine.gid);
 }
 
 /* Others may be queued before it, but this is the last that is waited for */
@@ -248,16 +263,14 @@ void fuse_mount_start(struct fuse_mount *masks, int tmpfs)
 {
 	if (masks->device < 0)
 		return;
-	masks->root = make_root(masks);
 	/* Kernels before 6.15 clone only what is attached somewhere */
-	if (masks->root >= 0 && read_number(masks) &&
+	if (read_number(masks) &&
 	    move_mount(masks->root, "", tmpfs, "masks",
 			   MOVE_MOUNT_F_EMPTY_PATH) == 0 &&
 	    start_server(masks) && read_root(masks))
 		return;
 	stop_server(masks);
-	close_fd(&masks->root);
-	close_fd(&masks->device);
+	give_up(masks);
 }
 
 bool fuse_mount_source(struct fuse_mount *masks, size_t mount, char *name,

@@ -18,12 +18,14 @@ struct stat;
 /**
  * struct fuse_mount - While the tree is built
  * @tree:	The nodes
+ * @begun:	fuse_mount_begin() was called
  * @device:	/dev/fuse, of our own connection; or -1: masks are silent
  * @root:	The mount with all nodes, or -1; @dev is its number
  * @next:	Nodes before it were asked for
  */
 struct fuse_mount {
 	struct fuse_mask_tree tree;
+	bool begun;
 	int device, root;
 	dev_t dev;
 	size_t next;
@@ -39,13 +41,19 @@ struct mask_ends {
 	size_t len;
 };
 
-/* Before all mounts are read-only and nodev: open /dev/fuse in the host's /dev, @dev. It
- * never fails: without it masks are silent.
+#define FUSE_MOUNT_NONE { .device = -1, .root = -1 }
+
+/* Before all mounts are read-only and nodev, with a user to own files: make the file
+ * system, with /dev/fuse of the host's /dev, @dev. That takes 80 µs, and can be done
+ * before there is a plan. It never fails: without it masks are silent.
  */
+void fuse_mount_begin(struct fuse_mount *masks, int dev, uid_t uid, gid_t gid);
+
+/* The nodes of @plan; without any, what was begun is released. If nothing was, begin. */
 void fuse_mount_prepare(struct fuse_mount *masks, const struct plan *plan, int dev);
 
-/* Make the file system on "masks" in the directory @tmpfs, which is attached to
- * TMPFS_AT, and answer for it from here
+/* Attach it to "masks" in the directory @tmpfs, which is attached to TMPFS_AT, and
+ * answer for it from here
  */
 void fuse_mount_start(struct fuse_mount *masks, int tmpfs);
 

@@ -493,15 +493,15 @@ static int mask_own(const struct plan *plan, const struct tmpfs *tmpfs,
 }
 
 static int build_tree(struct sandbox_request *request, struct tmpfs *tmpfs,
-		 struct trees *trees, struct mask_ends *ends, struct err *err)
+		 struct fuse_mount *masks, struct trees *trees,
+		 struct mask_ends *ends, struct err *err)
 {
 	const struct plan *plan = request->plan;
 	int old_proc = 0, no_layer = 0, r;
-	struct fuse_mount masks;
 	struct root_clone clone;
 
 	root_clone_begin(&clone, plan);
-	fuse_mount_prepare(&masks, plan, tmpfs->host);
+	fuse_mount_prepare(masks, plan, tmpfs->host);
 	r = tmpfs_prepare(tmpfs, request, err);
 	if (r == 0)
 		r = tmpfs_open(tmpfs, plan, err);
@@ -516,7 +516,7 @@ static int build_tree(struct sandbox_request *request, struct tmpfs *tmpfs,
 	if (r == 0)
 		r = tmpfs_mount_tmp(tmpfs, plan, err);
 	if (r == 0)
-		r = make_mounts(plan, trees, &clone, tmpfs, &masks, ends, err);
+		r = make_mounts(plan, trees, &clone, tmpfs, masks, ends, err);
 	if (r == 0)
 		old_proc = r = tmpfs_mount_proc(tmpfs, plan, err);
 	if (r >= 0)
@@ -529,7 +529,7 @@ static int build_tree(struct sandbox_request *request, struct tmpfs *tmpfs,
 }
 
 int stage_tree(struct sandbox_request *request, struct tmpfs *tmpfs,
-	       struct mask_ends *masks, struct err *err)
+	       struct fuse_mount *masks, struct mask_ends *ends, struct err *err)
 {
 	const size_t n = request->plan->mounts.len;
 	auto_free int *v = mem_zalloc((n + 1) * sizeof(*v));
@@ -539,8 +539,8 @@ int stage_tree(struct sandbox_request *request, struct tmpfs *tmpfs,
 
 	for (size_t i = 0; i < n; i++)
 		v[i] = -1;
-	*masks = (struct mask_ends){ .len = 0 };
-	r = build_tree(request, tmpfs, &trees, masks, err);
+	*ends = (struct mask_ends){ .len = 0 };
+	r = build_tree(request, tmpfs, masks, &trees, ends, err);
 	for (size_t i = 0; i < n; i++)
 		close_fd(&v[i]);
 	return r;

@@ -96,11 +96,13 @@ struct sandbox_limit {
  * @net:	As the plan has it: NET_NONE and NET_FILTERED get a network of
  *		their own, NET_JAIL is in that of @jail
  * @jail:	Namespaces (user, network) to be in, of an egress jail; or -1
+ * @masks:	The plan will probably have FUSE masks
  */
 struct sandbox_kind {
 	enum tier tier;
 	enum net_mode net;
 	int jail[2];
+	bool masks;
 };
 
 /**

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 struct err;
+struct fuse_mount;
 struct mask_ends;
 struct plan;
 struct sandbox_kind;
@@ -40,11 +41,12 @@ int idmap_write(int self, uid_t inside, uid_t outside, gid_t group_inside,
 		gid_t group_outside, struct err *err);
 
 /* mount-tree.c: read-only world, writable roots, pins, masks; /proc, /dev, /tmp. What
- * had to be left out of it: SANDBOX_HOST_PROC, SANDBOX_NO_LAYER. @tmpfs was begun, and
- * is released here. *@masks is for the observer, which answers for them (sandbox/fuse-mount.h).
+ * had to be left out of it: SANDBOX_HOST_PROC, SANDBOX_NO_LAYER. @tmpfs was begun,
+ * @masks may have been; both are released here. *@ends is for the observer, which
+ * answers for the masks (sandbox/fuse-mount.h).
  */
 int stage_tree(struct sandbox_request *request, struct tmpfs *tmpfs,
-	       struct mask_ends *masks, struct err *err);
+	       struct fuse_mount *masks, struct mask_ends *ends, struct err *err);
 
 /* stdio-reopen.c: standard input, if it is a file, from the read-only world; its place
  * in @request is taken by the new descriptor. Before anything hides it.
