@@ -250,17 +250,19 @@ static void add_default(struct policy *p, const struct source *source,
 			const struct row *row)
 {
 	const char *below = policy_dir_below_home(row->dir), *at = p->dirs[row->dir];
-	auto_free char *usual = below && p->home ? path_resolve(p->home, below)
-						 : NULL;
-	auto_free char *account = below && p->account_home ?
-		path_resolve(p->account_home, below) : NULL;
+	const bool elsewhere = p->account_home &&
+			       (!p->home || strcmp(p->home, p->account_home) != 0);
+	auto_free char *usual = NULL, *account = NULL;
 
 	if (at)
 		add_row(p, source, at, row);
-	if (usual && row->dir != DIR_HOME && (!at || strcmp(at, usual) != 0))
+	if (below && p->home && row->dir != DIR_HOME)
+		usual = path_resolve(p->home, below);
+	if (usual && (!at || strcmp(at, usual) != 0))
 		add_row(p, source, usual, row);
-	if (account && kinds[row->kind].place == PLACE_HOST &&
-	    (!p->home || strcmp(p->home, p->account_home) != 0))
+	if (below && elsewhere && kinds[row->kind].place == PLACE_HOST)
+		account = path_resolve(p->account_home, below);
+	if (account)
 		add_row(p, source, account, row);
 }
 

@@ -30,16 +30,22 @@ const char *tier_around(void)
 		{ "cloche-init\n", "cloche" }, { "bwrap\n", "bubblewrap" },
 		{ "firejail\n", "firejail" },
 	};
-	auto_fclose FILE *file = fopen("/proc/1/comm", "re");
+	static bool read;
+	static const char *around;
+	auto_fclose FILE *file = NULL;
 	char comm[20] = "";
 
+	if (read)
+		return around;
+	read = true;
+	file = fopen("/proc/1/comm", "re");
 	if (!file || !fgets(comm, sizeof(comm), file))
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (!strcmp(comm, known[i].comm))
-			return known[i].name;
+			around = known[i].name;
 	}
-	return NULL;
+	return around;
 }
 
 bool tier_is_nested(void)

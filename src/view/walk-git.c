@@ -192,11 +192,12 @@ static void read_file(struct reading *r, const char *file)
 	r->file = before;
 }
 
-/* walk_config_user() for the repository @git_dir and the working tree @top */
-static void walk_config_for(struct view *view, const char *git_dir, const char *top)
+/* walk_config_user() for the repository @git_dir and @n working trees of it */
+static void walk_config_for(struct view *view, const char *git_dir,
+			    const char *const *tops, size_t n)
 {
 	static const char *const names[] = { "config", "config.worktree" };
-	struct reading r = { view, git_dir, &top, 1, NULL, WALK_INCLUDES_MAX };
+	struct reading r = { view, git_dir, tops, n, NULL, WALK_INCLUDES_MAX };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_free char *file = path_join(git_dir, names[i]);
@@ -205,15 +206,13 @@ static void walk_config_for(struct view *view, const char *git_dir, const char *
 	}
 }
 
+/* A linked working tree is not beside the repository, but we stand in it */
 static void walk_config(struct view *view, const char *git_dir)
 {
 	auto_free char *top = path_parent(git_dir);
-	const char *project = view->policy->project;
+	const char *const tops[] = { top, view->policy->project };
 
-	walk_config_for(view, git_dir, top);
-	/* A linked working tree is not beside the repository, but we stand in it */
-	if (!path_is_within(top, project))
-		walk_config_for(view, git_dir, project);
+	walk_config_for(view, git_dir, tops, path_is_within(top, tops[1]) ? 1 : 2);
 }
 
 void walk_config_user(struct view *view)
@@ -540,6 +539,7 @@ bool walk_git_is_part(const char *name)
 void walk_git_pointer(struct view *view, const char *file, size_t *left)
 {
 	auto_free char *target = NULL, *top = path_parent(file);
+	const char *const tops[] = { top };
 
 	errno = 0;	/* What is no pointer is no failure either */
 	target = walk_git_target(file, NULL);
@@ -548,7 +548,7 @@ void walk_git_pointer(struct view *view, const char *file, size_t *left)
 	else if (view_is_writable(view, target))
 		(void)walk_git_root(view, target, left);
 	if (target && protected_has_modules(view->policy))
-		walk_config_for(view, target, top);
+		walk_config_for(view, target, tops, 1);
 }
 
 char *walk_git_target(const char *file, char **ret_named)
