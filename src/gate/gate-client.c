@@ -220,7 +220,7 @@ static void start_resolver(struct gate_client *k)
 		report_gone(k, "the resolver has ended: no name is found from now on");
 }
 
-/* True if there was one */
+/* True if there was one that is not the last */
 static bool take_message(struct gate_client *k)
 {
 	struct {
@@ -248,7 +248,8 @@ static bool take_message(struct gate_client *k)
 		k->config.used(k->config.arg, in.text, n);
 	else if (in.m.kind == GATE_HOSTS && k->config.hosts)
 		k->config.hosts(k->config.arg, in.text, n);
-	return true;
+	/* The gate's exit is not waited for */
+	return in.m.kind != GATE_HOSTS;
 }
 
 static int on_control(void *arg)
