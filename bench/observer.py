@@ -21,8 +21,8 @@ FLOOR = os.path.dirname(os.path.abspath(__file__)) + "/floor"
 FILES = int(os.environ.get("CLOCHE_BENCH_FILES", "5000"))
 GIT_FILES = 8000
 ROUNDS = int(os.environ.get("CLOCHE_BENCH_ROUNDS", "5"))
-WORK_SECONDS = 60	# For one workload: no round begins after that
-STRACE_SECONDS = 30
+WORK_SECONDS = 45	# For one workload: no round begins after that
+STRACE_SECONDS = 15
 QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
          "stderr": subprocess.DEVNULL}
 
@@ -127,20 +127,23 @@ def seconds(name, command, undo, room):
 
 
 def measure(title, room, prepare):
-    """{variant: [seconds]}, after a round that does not count"""
+    """{variant: [seconds]}, after a round that counts only if there is no time for
+    others
+    """
     began = time.monotonic()
     command, undo = prepare(room)
     times = {name: [] for name in WRAP}
     for i in range(ROUNDS + 1):
         passed = time.monotonic() - began
-        if i > 1 and passed > WORK_SECONDS:
+        if i and passed > WORK_SECONDS:
             break
         print(f"bench: {title}: round {i} of {ROUNDS}, {passed:.0f} s",
               file=sys.stderr)
         for name in (BARE, OFF, ON, FLOOR_OFF, FLOOR_ON):
-            took = seconds(name, command, undo, room)
-            if i:
-                times[name].append(took)
+            times[name].append(seconds(name, command, undo, room))
+    for values in times.values():
+        if len(values) > 1:
+            del values[0]
     times[STRACE].append(seconds(STRACE, command, undo, room))
     return times
 
