@@ -160,19 +160,6 @@ static struct decision decide_make(const struct observer_config *config,
 	return q->link ? check_carried(config, g, NULL, p) : g;
 }
 
-static bool is_special(mode_t mode)
-{
-	return !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode);
-}
-
-/* True if the host has @p, which a mask hides */
-static bool is_on_host(const struct resolved_path *p)
-{
-	struct stat st;
-
-	return lstat(p->path, &st) == 0 || errno != ENOENT;
-}
-
 /* A denied read of a missing file: ENOENT as without a sandbox, unless the directory is
  * hidden, where the answer must not depend on what exists
  */
@@ -190,6 +177,7 @@ static struct decision decide_read(const struct observer_config *config,
 				   const struct resolved_path *p)
 {
 	struct decision g = { .path = p, .kind = VIOLATION_FS_READ };
+	struct stat st;
 
 	if (!config->reads)
 		return GO_ON;
@@ -200,7 +188,9 @@ static struct decision decide_read(const struct observer_config *config,
 	if (g.error && config->files && ((p->exists && S_ISDIR(p->mode)) ||
 				    read_missing(config, p).error == EACCES))
 		return GO_ON;
-	return g.error && !p->exists && !is_on_host(p) ? read_missing(config, p) : g;
+	/* A file that a mask hides may exist on the host */
+	return g.error && !p->exists && lstat(p->path, &st) < 0 && errno == ENOENT ?
+	       read_missing(config, p) : g;
 }
 
 /* The errno with which an open fails for what stands there and how it is
@@ -273,8 +263,9 @@ static struct decision decide_open(const struct observer_config *config,
 		return decide_read(config, p);
 	if (S_ISDIR(p->mode))
 		return fails(EISDIR);
-	/* A read-only mount does not prevent writing to a pipe */
-	if (is_special(p->mode) && !(S_ISFIFO(p->mode) && p->read_only))
+	/* Special files; a read-only mount does not prevent writing to a pipe */
+	if (!S_ISREG(p->mode) && !S_ISLNK(p->mode) &&
+	    !(S_ISFIFO(p->mode) && p->read_only))
 		return GO_ON;
 	g = check_write(config, p, VIOLATION_FS_WRITE);
 	return q->flags & O_TRUNC ? g : modes_first(g, p);
@@ -315,14 +306,6 @@ static struct decision refuse_mount_point(struct decision g, const struct resolv
 	return g;
 }
 
-/* The observer makes the call on the host, and the mount goes with it */
-static bool needs_emulation(const struct observer_config *config,
-			    const struct resolved_path *p)
-{
-	return !config->no_mounts &&
-	       observer_rules_needs_emulation(config->rules, p->path, false);
-}
-
 static struct decision decide_remove(const struct observer_config *config,
 				     const struct notification *q)
 {
@@ -339,7 +322,9 @@ static struct decision decide_remove(const struct observer_config *config,
 	if (!dir && S_ISDIR(p->mode))
 		return fails(EISDIR);
 	g = check_write(config, p, VIOLATION_FS_WRITE);
-	if (p->mount_root && !needs_emulation(config, p))
+	/* Unless the observer makes the call on the host, and the mount goes with it */
+	if (p->mount_root && (config->no_mounts ||
+	    !observer_rules_needs_emulation(config->rules, p->path, false)))
 		g = refuse_mount_point(g, p, VIOLATION_FS_WRITE);
 	/* As without the sandbox: npm empties a directory then, and gives up at EBUSY */
 	return g.error && dir && dir_has_names(p->parent, p->name) > 0 ?
@@ -436,22 +421,12 @@ static struct decision decide_link(const struct observer_config *config,
 	return S_ISLNK(q->from->mode) ? check_carried(config, g, q->from->path, q->to) : g;
 }
 
-/* A slash after a name of something that is not a directory; calls that create a name
- * check that themselves
- */
-static bool is_misnamed(const struct notification *q)
-{
-	const struct resolved_path *p = q->from;
-
-	return q->what != CALL_OPEN && q->what != CALL_MAKE &&
-	       q->what != CALL_BIND && p->slash && p->exists &&
-	       !S_ISDIR(p->mode);
-}
-
 struct decision decide_call(const struct observer_config *config,
 			    const struct notification *q)
 {
-	if (is_misnamed(q))
+	/* A slash after the name of a file; calls that create a name check that themselves */
+	if (q->what != CALL_OPEN && q->what != CALL_MAKE && q->what != CALL_BIND &&
+	    q->from->slash && q->from->exists && !S_ISDIR(q->from->mode))
 		return fails(ENOTDIR);
 	switch (q->what) {
 	case CALL_OPEN:
@@ -472,15 +447,6 @@ struct decision decide_call(const struct observer_config *config,
 	default:
 		return GO_ON;
 	}
-}
-
-/* True if a rule for @p itself, which would be a mount on it, does not help: it
- * is to go, or it is a link
- */
-static bool is_name(const struct notification *q, const struct resolved_path *p)
-{
-	return p->exists && (S_ISLNK(p->mode) || q->what == CALL_UNLINK ||
-			     q->what == CALL_RMDIR || q->what == CALL_RENAME);
 }
 
 static bool ends_with(const char *s, const char *end)
@@ -521,14 +487,6 @@ static bool is_temporary(const char *name)
 	}
 	/* The first one is that behind a separator */
 	return changes >= (class_of(name[n - RANDOM_LEN - 1]) ? RANDOM_CHANGES : 2);
-}
-
-/* mkstemp() insists on a name that is not there; hardly anything else does */
-static bool makes_temporary(const struct notification *q, const struct resolved_path *p)
-{
-	return !p->exists &&
-	       ((q->what == CALL_OPEN && (q->flags & O_CREAT) &&
-		 (q->flags & O_EXCL)) || is_temporary(p->name));
 }
 
 /* True if @p is to take the place of another, as git does it: to allow it does not
@@ -589,8 +547,14 @@ static char *grant_for(const char *home, const struct notification *q,
 		       const struct resolved_path *p, const char **why)
 {
 	auto_free char *parent = path_parent(p->path), *git = NULL;
-	const bool needs = is_name(q, p) ||
-			   makes_temporary(q, p) || (!p->exists && is_lock(p));
+	/* A rule for the path would be a mount on it, which neither a removal nor a link
+	 * gets past. Of calls that create a file, hardly any but mkstemp() has O_EXCL.
+	 */
+	const bool needs = p->exists ?
+		S_ISLNK(p->mode) || q->what == CALL_UNLINK || q->what == CALL_RMDIR ||
+			q->what == CALL_RENAME :
+		(q->what == CALL_OPEN && (q->flags & O_CREAT) && (q->flags & O_EXCL)) ||
+			is_temporary(p->name) || is_lock(p);
 	const bool wide = home && path_is_within(parent, home);
 
 	if (is_foreign(p->path)) {

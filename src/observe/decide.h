@@ -37,8 +37,8 @@ struct decision {
 	struct observer_verdict verdict;
 };
 
-/* Complete what resolved_path_find() left in @path with what the policy knows of masks
- * and mount points. @found is its result; returns the result to use instead.
+/* Complete what resolved_path_find() left in @path with the masks and mount points of the
+ * plan. @found is its result; returns the result to use instead.
  */
 int decide_found(const struct observer_config *config, int found,
 		 struct resolved_path *path);

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/seccomp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -137,15 +136,6 @@ static int emulate_make(const struct notification *q, int dir)
 	return r < 0 ? -errno : 0;
 }
 
-/* As the kernel would say it to the caller; but it gets no signal */
-static bool is_too_large(const struct notification *q, uint64_t size)
-{
-	struct rlimit limit;
-
-	return prlimit(q->tracee->tid, RLIMIT_FSIZE, NULL, &limit) < 0 ||
-	       (limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur);
-}
-
 /* In a user namespace with one user and one group others have no number */
 static int emulate_chown(const struct notification *q, const char *self,
 			 bool one_user)
@@ -196,14 +186,18 @@ static int emulate_utime(const struct notification *q, const char *self)
 
 static int emulate_cut(const struct notification *q, const char *self)
 {
+	const uint64_t size = q->notif->data.args[1];
 	auto_close int fd = S_ISREG(q->from->mode) ?
 			    open(self, O_WRONLY | O_CLOEXEC) : -1;
+	struct rlimit limit;
 
 	if (fd < 0)
 		return S_ISREG(q->from->mode) ? -errno : -EACCES;
-	if (is_too_large(q, q->notif->data.args[1]))
+	/* The limit of the caller, which gets no SIGXFSZ */
+	if (prlimit(q->tracee->tid, RLIMIT_FSIZE, NULL, &limit) < 0 ||
+	    (limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur))
 		return -EFBIG;
-	return ftruncate(fd, (off_t)q->notif->data.args[1]) < 0 ? -errno : 0;
+	return ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
 }
 
 /* Clear setuid and setgid; keep setgid on directories, where it only sets the
@@ -245,15 +239,6 @@ static int emulate_xattr(const struct notification *q, const char *self)
 	return r;
 }
 
-/* Without capabilities, as inside: access() alone would look with those that an
- * ordinary program of root's could take up again
- */
-static int emulate_look(const struct notification *q, const char *self)
-{
-	return faccessat(AT_FDCWD, self, (int)*after_name(q), AT_EACCESS) < 0 ?
-	       -errno : 0;
-}
-
 /* Of one file, open as @fd. Devices are the host's, even if the user may write to them. */
 static int emulate_change(const struct notification *q, int fd, bool one_user)
 {
@@ -266,8 +251,12 @@ static int emulate_change(const struct notification *q, int fd, bool one_user)
 	    (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
 		return -EPERM;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	/* With the effective capabilities, which are none: access() itself would use the
+	 * permitted ones
+	 */
 	if (q->what == CALL_ACCESS)
-		return emulate_look(q, self);
+		return faccessat(AT_FDCWD, self, (int)*after_name(q), AT_EACCESS) < 0 ?
+		       -errno : 0;
 	if (q->what == CALL_TRUNCATE)
 		return emulate_cut(q, self);
 	if (strstr(q->call->name, "chown"))
@@ -279,17 +268,10 @@ static int emulate_change(const struct notification *q, int fd, bool one_user)
 	return emulate_chmod(q, self, st.st_mode);
 }
 
-static int emulate_link(const struct notification *q, int from, int to)
-{
-	char self[32];
-
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", from);
-	return linkat(AT_FDCWD, self, to, q->to->name, AT_SYMLINK_FOLLOW);
-}
-
 static int emulate_two(const struct notification *q, int dir)
 {
 	auto_close int to = open_parent(q->to), from = -1;
+	char self[32];
 	int r;
 
 	if (to < 0)
@@ -297,8 +279,9 @@ static int emulate_two(const struct notification *q, int dir)
 	from = open_target(q->from, dir);
 	if (from < 0)
 		return from;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", from);
 	if (q->what == CALL_LINK)
-		r = emulate_link(q, from, to);
+		r = linkat(AT_FDCWD, self, to, q->to->name, AT_SYMLINK_FOLLOW);
 	else
 		r = (int)syscall(SYS_renameat2, dir, q->from->name, to,
 				 q->to->name, (unsigned int)q->flags |

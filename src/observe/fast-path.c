@@ -23,7 +23,6 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -61,16 +60,8 @@ struct fast_path *fast_path_new(const struct observer_config *config)
 	return f;
 }
 
-bool fast_path_free(struct fast_path *f)
+static void release(struct fast_path *f)
 {
-	bool over;
-
-	pthread_mutex_lock(&f->lock);
-	f->stopped = true;
-	over = f->over || f->pipe[0] < 0;
-	pthread_mutex_unlock(&f->lock);
-	if (!over)
-		return false;
 	close_fd(&f->pipe[0]);
 	close_fd(&f->root);
 	close_fd(&f->config.listener);
@@ -81,7 +72,19 @@ bool fast_path_free(struct fast_path *f)
 	inflight_free(f->inflight);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
-	return true;
+}
+
+bool fast_path_free(struct fast_path *f)
+{
+	bool over;
+
+	pthread_mutex_lock(&f->lock);
+	f->stopped = true;
+	over = f->over || f->pipe[0] < 0;
+	pthread_mutex_unlock(&f->lock);
+	if (over)
+		release(f);
+	return over;
 }
 
 /* True if every component of @path is a plain name */
@@ -378,6 +381,7 @@ static bool has_tracees(const struct fast_path *f)
 static void *serve(void *arg)
 {
 	struct fast_path *f = arg;
+	bool stopped;
 	int r = 0;
 
 	(void)prctl(PR_SET_NAME, "cloche-fast");
@@ -393,8 +397,11 @@ static void *serve(void *arg)
 	}
 	pthread_mutex_lock(&f->lock);
 	f->over = true;
+	stopped = f->stopped;
 	close_fd(&f->pipe[1]);	/* The loop gets EPOLLHUP */
 	pthread_mutex_unlock(&f->lock);
+	if (stopped)
+		release(f);
 	return NULL;
 }
 

@@ -36,8 +36,8 @@ enum {
  * @dirs:	Directories whose text leads through no link, until @until_ms
  * @moved_ms:	When a call that can place a link was last notified or answered; 0 if
  *		never. From any thread.
- * @makes:	The loop knows that the command creates names; until then each call
- *		that can is passed to it. From any thread.
+ * @makes:	The loop was notified of a call that creates a name; until then each
+ *		such call is passed to it. From any thread.
  * @answered:	How many the thread has answered
  * @inflight:	Calls that can create a name and were let through
  * @pipe:	What the thread passes on: the loop's end, and the thread's; -1 without
@@ -73,8 +73,8 @@ struct fast_path *fast_path_new(const struct observer_config *config);
  */
 int fast_path_start(struct fast_path *f);
 
-/* Stop answering, and free all; unless the thread still waits in the listener, which
- * must then stay open: the kernel ends both with the process. True if it was freed.
+/* Stop answering, and free all. True; false if the thread waits in the listener: then it
+ * frees all when it returns from there, or the kernel ends it with the process.
  */
 bool fast_path_free(struct fast_path *f);
 

@@ -230,14 +230,6 @@ static void read_reading(struct tracee *t, struct reading *ret)
 	memcpy(ret->path + n, text, strlen(text) + 1);
 }
 
-static bool is_mask(const char *path, size_t n, const char *mask)
-{
-	auto_free char *text = mem_strndup(path, n);
-	auto_free char *dir = path_resolve("/", text);
-
-	return !strcmp(dir, mask);
-}
-
 /* True if @path has a "..": where that leads is unknown, as the walk ends before */
 static bool goes_up(const char *path)
 {
@@ -258,10 +250,13 @@ static const char *rest_after(const char *path, const char *mask,
 	const char *rest = "";
 
 	for (const char *p = path; (p = strstr(p, name)) != NULL; p++) {
+		auto_free char *text = mem_strndup(path, (size_t)(p - path));
+		auto_free char *dir = path_resolve("/", text);
+
 		if (p == path || p[-1] != '/' || (p[n] != '/' && p[n]))
 			continue;
 		rest = p + n;
-		if (is_mask(path, (size_t)(p - path), mask))
+		if (!strcmp(dir, mask))
 			break;
 	}
 	return goes_up(rest) ? "" : rest;
@@ -306,14 +301,6 @@ static bool is_ourselves(pid_t tid)
 	       own.st_ino == other.st_ino;
 }
 
-static const char *op_of(const struct fuse_mask_event *event,
-			 const struct reading *reading)
-{
-	if (reading->op)
-		return reading->op;
-	return event->what == FUSE_MASK_SOUGHT ? "lookup" : "open";
-}
-
 static void report(struct fuse_masks_run *m, const struct fuse_mask_event *event)
 {
 	const pid_t tid = host_thread(m, event->tid);
@@ -337,7 +324,8 @@ static void report(struct fuse_masks_run *m, const struct fuse_mask_event *event
 		 verdict.reason ? verdict.reason : "hidden";
 	v.error = event->error;
 	v.pid = t ? tracee_process(t, NULL) : 0;
-	v.op = mem_strdup(op_of(event, &reading));
+	v.op = mem_strdup(reading.op ? reading.op :
+			  event->what == FUSE_MASK_SOUGHT ? "lookup" : "open");
 	v.rule_file = verdict.rule_file ? mem_strdup(verdict.rule_file) : NULL;
 	v.rule_key = verdict.rule_key ? mem_strdup(verdict.rule_key) : NULL;
 	asked = path_resolve("/", reading.path);

@@ -9,7 +9,6 @@
 #ifndef OBSERVE_FUSE_MASK_SERVER_H
 #define OBSERVE_FUSE_MASK_SERVER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -78,8 +78,8 @@ static struct passed_call *find(struct inflight *p, pid_t tid)
 	return NULL;
 }
 
-/* One for @tid; what is over makes room. NULL if nothing is. */
-static struct passed_call *find_room(struct inflight *p, pid_t tid)
+/* A slot for @tid: its own, a free one, or one whose call is over; or NULL */
+static struct passed_call *find_slot(struct inflight *p, pid_t tid)
 {
 	struct passed_call *c = find(p, tid);
 
@@ -107,7 +107,7 @@ void inflight_add(struct inflight *p, const struct seccomp_notif *notif)
 
 	pthread_mutex_lock(&p->lock);
 	p->count++;
-	c = find_room(p, (pid_t)notif->pid);
+	c = find_slot(p, (pid_t)notif->pid);
 	p->lost |= !c;
 	if (c) {
 		c->tid = (pid_t)notif->pid;

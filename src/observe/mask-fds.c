@@ -125,27 +125,21 @@ static int open_dir(int at, const char *path, uint64_t resolve)
 	return fd < 0 ? -errno : fd;
 }
 
-/* True if @fd, which was opened below @shown, is still there */
-static bool is_there(const struct mask_fd *shown, int fd)
-{
-	char path[PATH_MAX];
-
-	(void)fs_fd_link(fd, path, sizeof(path));
-	return path_is_within(shown->path, path);
-}
-
 int mask_fds_open(const struct mask_fds *fds, int root, const char *path,
 	      uint64_t resolve)
 {
 	int fd = open_dir(root, *path ? path : "/", RESOLVE_IN_ROOT | resolve);
 	const struct mask_fd *shown = fd == -EACCES ? find(fds, path) : NULL;
+	char now[PATH_MAX] = "";
 	const char *rest;
 
 	if (!shown)
 		return fd;
 	rest = rest_of(shown, path);
 	fd = open_dir(shown->fd, *rest ? rest : ".", RESOLVE_BENEATH | resolve);
-	if (fd >= 0 && !is_there(shown, fd)) {
+	if (fd >= 0)
+		(void)fs_fd_link(fd, now, sizeof(now));
+	if (fd >= 0 && !path_is_within(shown->path, now)) {
 		close_fd(&fd);
 		fd = -EACCES;
 	}

@@ -4,7 +4,6 @@
 #include "observe/nested-sandbox.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -64,16 +63,6 @@ int nested_announce(struct nested_sandboxes *n, pid_t pid,
 	return 0;
 }
 
-static const struct nested_sandbox *find(const struct nested_sandboxes *n,
-					 pid_t pid)
-{
-	for (size_t i = 0; i < n->len; i++) {
-		if (n->v[i].pid == pid)
-			return &n->v[i];
-	}
-	return NULL;
-}
-
 /* The sandbox that @tid is in, in *@ret, or NULL there. False if that is unknown: a
  * process on the way ended meanwhile, and its children have another parent now.
  */
@@ -89,7 +78,8 @@ static bool look_up(const struct nested_sandboxes *n, pid_t tid,
 		if (!parent || (!last && !proc_parent(parent)) ||
 		    proc_parent(tid) != parent)
 			return false;
-		*ret = find(n, parent);
+		for (size_t k = 0; k < n->len && !*ret; k++)
+			*ret = n->v[k].pid == parent ? &n->v[k] : NULL;
 		if (*ret || last)
 			return true;
 		tid = parent;

@@ -218,14 +218,6 @@ static int read_flags(struct notification *q)
 	return q->what == CALL_OPEN && are_odd(q->flags) ? -EINVAL : 0;
 }
 
-/* True if the flags of an open say that it changes nothing */
-static bool only_reads(const struct notification *q)
-{
-	return q->what == CALL_OPEN &&
-	       !(q->flags & (O_ACCMODE | O_CREAT | O_TRUNC)) &&
-	       (q->flags & O_TMPFILE) != O_TMPFILE;
-}
-
 /* What is open as @fd, by the name that it has now */
 static int read_open(const struct notification *q, int fd, struct name *name)
 {
@@ -274,7 +266,9 @@ int notification_read(struct notification *q, bool reads, struct name names[2])
 	q->two = c->path2 >= 0;
 	q->link = c->what == CALL_MAKE && strstr(c->name, "symlink");
 	q->dir = c->what == CALL_MAKE && strstr(c->name, "mkdir");
-	q->reads = !r && only_reads(q);
+	q->reads = !r && q->what == CALL_OPEN &&
+		   !(q->flags & (O_ACCMODE | O_CREAT | O_TRUNC)) &&
+		   (q->flags & O_TMPFILE) != O_TMPFILE;
 	if (r < 0 || (q->reads && !reads))
 		return r;
 	if (!q->tracee)		/* A shortage: what only reads goes on */

@@ -43,7 +43,7 @@
 enum {
 	OBSERVE_NOTED_MAX = 8,		/* Names in one line */
 	OBSERVE_LOCKS_MAX = 8,		/* Of git's settings, that the command holds */
-	OBSERVE_PRIVATE_MAX = 6,	/* Likewise, of the private home */
+	OBSERVE_PRIVATE_MAX = 6,	/* Names of the private home in one line */
 };
 
 /**
@@ -167,7 +167,7 @@ static const struct protected_row *match_repo(const struct observer_rules *o,
 	return NULL;
 }
 
-/* The same for a git directory of any name, deeper than the view knows them */
+/* The same for a git directory of any name, deeper than the view has them */
 static const struct protected_row *match_shape(const struct observer_rules *o,
 					     const char *path, bool *exempt)
 {
@@ -267,17 +267,6 @@ static bool is_pointer(const struct observer_rules *o, const char *path)
 
 	return !strcasecmp(path_base(path), ".git") && !lstat(path, &st) &&
 	       !S_ISDIR(st.st_mode) && !btime_is_after(path, &o->since);
-}
-
-static void deny_row(struct observer_rules *o, const struct protected_row *row,
-		     struct observer_verdict *ret)
-{
-	o->key.len = 0;
-	buf_addf(&o->key, "protected name %s", row->name);
-	ret->answer = OBSERVER_DENIED;
-	ret->reason = row->reason;
-	ret->rule_key = buf_str(&o->key);
-	ret->unprotect = row->name;
 }
 
 void observer_rules_take_noted(struct observer_rules *o, struct observer_rules *before)
@@ -411,7 +400,12 @@ static void check_names(struct observer_rules *o, const char *path,
 		return;
 	}
 	if (row) {
-		deny_row(o, row, ret);
+		o->key.len = 0;
+		buf_addf(&o->key, "protected name %s", row->name);
+		ret->answer = OBSERVER_DENIED;
+		ret->reason = row->reason;
+		ret->rule_key = buf_str(&o->key);
+		ret->unprotect = row->name;
 		return;
 	}
 	above = match_above(o, path);
@@ -529,13 +523,6 @@ bool observer_rules_needs_emulation(const struct observer_rules *o,
 		!view_verdict(o->initial, VIEW_WRITE, path).allowed);
 }
 
-/* Writable when the sandbox was built, and its mount may be still */
-static bool is_revoked(const struct observer_rules *o, const char *path)
-{
-	return o->view != o->initial &&
-	       view_verdict(o->initial, VIEW_WRITE, path).allowed;
-}
-
 /* True if a mount shows something else there: the host's file cannot be read */
 static bool is_redacted(const struct plan *plan, const char *path)
 {
@@ -568,8 +555,11 @@ void observer_rules_verdict(struct observer_rules *o, enum observer_op op,
 			    is_redacted(o->plan, path);
 	*ret = (struct observer_verdict){
 		.answer = v.allowed ? OBSERVER_ALLOWED :
-			  v.rule || is_revoked(o, path) ? OBSERVER_DENIED
-							: OBSERVER_OUTSIDE,
+			  v.rule ||
+			  /* Writable when the sandbox was built, and its mount may be still */
+			  (o->view != o->initial &&
+			   view_verdict(o->initial, VIEW_WRITE, path).allowed) ?
+			  OBSERVER_DENIED : OBSERVER_OUTSIDE,
 		.reason = v.rule && !v.allowed && v.rule->origin.reason ?
 			  v.rule->origin.reason : v.reason,
 	};

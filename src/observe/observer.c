@@ -16,13 +16,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -236,9 +234,8 @@ static void answer_quietly(struct observer *o, struct notification *q,
 		emulate_call(o, q, ret);
 }
 
-/* Landlock knows nothing of modes, owners, times and attributes: where there are
- * no mounts such a call never goes on, since what it names could be another file
- * by then
+/* Landlock does not restrict changes of mode, owner, times and attributes. Where there are
+ * no mounts such a call never goes on, because its path could name another file by then.
  */
 static bool changes_here(const struct observer *o, const struct notification *q)
 {

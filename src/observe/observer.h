@@ -35,8 +35,8 @@ enum observer_consent {
  *		won a race for one. Also calls that were let through after which the
  *		scan at the end is needed.
  * @unseen:	Calls that went on although where their path leads is not known
- *		(see goes_on() in observer.c): if there are any, the observer
- *		cannot vouch for any name
+ *		(see goes_on() in observer.c): if there are any, the scan at the end
+ *		looks at every name
  */
 struct observer_stats {
 	uint64_t asked, quick, refused, failed, names, unseen, passed;

@@ -334,11 +334,6 @@ static int step_up(const struct mask_fds *mask_fds, int root, char *path, size_t
 	return join(path, strcmp(above, "/") ? above : "", rest) < 0 ? error : 1;
 }
 
-static bool ends_up(const char *path, const char *end)
-{
-	return end - path >= 3 && !memcmp(end - 3, "/..", 3);
-}
-
 /* The walk to the directory @path failed: replace its first symbolic link by
  * where that leads; or, if it may not be walked, go up by hand. 1 if @path is
  * another one now, else @error.
@@ -358,7 +353,7 @@ static int expand(const struct mask_fds *mask_fds, int root, char *path, int err
 		end += strcspn(end, "/");
 		memcpy(prefix, path, (size_t)(end - path));
 		prefix[end - path] = 0;
-		if (error == -EACCES && ends_up(path, end))
+		if (error == -EACCES && end - path >= 3 && !memcmp(end - 3, "/..", 3))
 			return step_up(mask_fds, root, path, (size_t)(end - path),
 				       error);
 		if (!split(prefix, &slash, name) || !*name)
@@ -370,7 +365,7 @@ static int expand(const struct mask_fds *mask_fds, int root, char *path, int err
 		if (!S_ISLNK(p.mode))
 			continue;
 		memcpy(rest, end, strlen(end) + 1);
-		/* follow_magic() knows what a process's links mean */
+		/* follow_magic() resolves the links of a process */
 		if (p.proc && after_process(p.path, &own))
 			return join(path, p.path, rest) < 0 ? error : 1;
 		if (p.proc && !after(p.path, "proc"))
@@ -422,14 +417,6 @@ static int walk(const struct mask_fds *mask_fds, int root, char *path,
 	return 0;
 }
 
-/* We may not look there: the text still has the target of a link */
-static void name_closed(const char *path, struct resolved_path *p)
-{
-	auto_free char *whole = path_resolve("/", path);
-
-	snprintf(p->path, sizeof(p->path), "%s", whole);
-}
-
 int resolved_path_find(struct tracee *tracee, int root, const char *base,
 	       const char *text, enum resolved_path_follow follow, struct resolved_path *ret)
 {
@@ -456,8 +443,11 @@ int resolved_path_find(struct tracee *tracee, int root, const char *base,
 			follow = RESOLVED_PATH_STAY;
 		r = walk(root < 0 ? tracee->mask_fds : NULL, start, path, follow,
 			 ret);
-		if (r == -EACCES)
-			name_closed(path, ret);
+		if (r == -EACCES) {	/* The text has the targets of the links so far */
+			auto_free char *whole = path_resolve("/", path);
+
+			snprintf(ret->path, sizeof(ret->path), "%s", whole);
+		}
 		/* Our "self" instead of theirs */
 		if (r >= 0 && root >= 0 && ret->proc)
 			return -EPERM;

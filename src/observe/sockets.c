@@ -197,8 +197,8 @@ static int socket_error(int sock)
 	return error < 0 ? -error : error;
 }
 
-/* Services that the C library asks for names, users and logging, each with another
- * way if none answers: every program would be reported
+/* Services that the C library contacts for names, users and logging. It goes on without
+ * them, so a refusal is not reported: every program would be.
  */
 static bool is_incidental(const char *path)
 {
@@ -294,18 +294,6 @@ static void wait_connected(struct request *r, int inode)
 	}
 }
 
-/* A socket that neither the policy nor the sandbox itself knows. What was left by
- * a server that is gone is answered as it would be anywhere: programs then remove
- * it and take its place. Of sockets in other network namespaces nothing is known.
- */
-static void refuse_foreign(struct request *r, ino_t ino)
-{
-	if (is_incidental(r->place->path) || socket_unix_listens(ino) == 0)
-		set_result(r, ECONNREFUSED);
-	else
-		*r->ret = refuse_socket(r->place);
-}
-
 static void connect_unix(struct request *r)
 {
 	const struct addresses *a = r->addresses;
@@ -322,14 +310,20 @@ static void connect_unix(struct request *r)
 		set_result(r, ECONNREFUSED);
 		return;
 	}
-	if (!is_listed(a->allowed.v, a->allowed.len, fd, &st) &&
-	    !is_listed(a->own.v, a->own.len, fd, &st)) {
-		refuse_foreign(r, st.st_ino);
-		return;
+	if (is_listed(a->allowed.v, a->allowed.len, fd, &st) ||
+	    is_listed(a->own.v, a->own.len, fd, &st)) {
+		set_result(r, connect_inode(r->copy, fd, &waits));
+		if (r->ret->error == EAGAIN && waits)
+			wait_connected(r, take_fd(&fd));
+	} else if (is_incidental(r->place->path) || socket_unix_listens(st.st_ino) == 0) {
+		/* A server that has ended left its socket file: programs remove it then and
+		 * bind again, as without a sandbox. Listeners in other network namespaces
+		 * cannot be seen.
+		 */
+		set_result(r, ECONNREFUSED);
+	} else {
+		*r->ret = refuse_socket(r->place);
 	}
-	set_result(r, connect_inode(r->copy, fd, &waits));
-	if (r->ret->error == EAGAIN && waits)
-		wait_connected(r, take_fd(&fd));
 }
 
 /* The inode that the socket @copy is bound to, O_PATH. The kernel opens it for
@@ -396,11 +390,15 @@ static int answer_bind(struct request *r, const char *path)
 	return 0;
 }
 
+static bool is_inet(const struct address *a)
+{
+	return a->sa.sa_family == AF_INET || a->sa.sa_family == AF_INET6;
+}
+
 static bool wants_connect(const struct observer_network *network,
 			  const struct address *a)
 {
-	return network->connect &&
-	       (a->sa.sa_family == AF_INET || a->sa.sa_family == AF_INET6) &&
+	return network->connect && is_inet(a) &&
 	       (!network->wants_connect ||
 		network->wants_connect(network->arg, &a->sa, a->len));
 }
@@ -607,8 +605,7 @@ static void connect_here(struct request *r)
 static bool is_held(const struct observer_network *network,
 		    const struct address *a)
 {
-	return network->is_held &&
-	       (a->sa.sa_family == AF_INET || a->sa.sa_family == AF_INET6) &&
+	return network->is_held && is_inet(a) &&
 	       network->is_held(network->arg, &a->sa, a->len);
 }
 
@@ -713,8 +710,7 @@ bool address_is_served(const struct observer_network *network,
 {
 	struct address a;
 
-	return network->is_served && read_address(tracee, args, &a) == 1 &&
-	       (a.sa.sa_family == AF_INET || a.sa.sa_family == AF_INET6) &&
+	return network->is_served && read_address(tracee, args, &a) == 1 && is_inet(&a) &&
 	       network->is_served(network->arg, &a.sa, a.len);
 }
 

@@ -56,8 +56,8 @@ struct addresses {
 
 void addresses_done(struct addresses *a);
 
-/* Answer the call in @q (CALL_CONNECT and what comes after it). @place is room for
- * where a path leads (resolved_path_done() it). 0 and *@ret, or a negative errno.
+/* Answer the call in @q (CALL_CONNECT and what comes after it). @place
+ * receives the resolved path (resolved_path_done() it). 0 and *@ret, or a negative errno.
  */
 int address_answer(struct addresses *addresses, const struct observer_config *config,
 		   const struct notification *q, struct resolved_path *place,

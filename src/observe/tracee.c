@@ -59,7 +59,9 @@ struct tracee *tracee_get(struct tracees *t, pid_t tid)
 	return open_dir(slot) < 0 ? NULL : slot;
 }
 
-/* -errno; but that we may not look must not pass for an error of the call */
+/* -errno, but EPERM for EACCES: that the observer may not read the tracee is not the
+ * result of the tracee's call
+ */
 static int own_error(void)
 {
 	return errno == EACCES ? -EPERM : -errno;
@@ -241,12 +243,6 @@ static long status_number(const char *status, const char *label, int base,
 	return at ? strtol(at + strlen(label), NULL, base) : otherwise;
 }
 
-static void read_status(struct tracee *t, char *ret, size_t size)
-{
-	if (!fs_read_small(t->dir, "status", ret, size) && !open_dir(t))
-		(void)fs_read_small(t->dir, "status", ret, size);
-}
-
 int tracee_call(pid_t tid, long *ret, uint64_t args[6])
 {
 	char path[64], text[256], *at = text;
@@ -265,7 +261,8 @@ pid_t tracee_process(struct tracee *t, mode_t *umask)
 {
 	char status[1024];
 
-	read_status(t, status, sizeof(status));
+	if (!fs_read_small(t->dir, "status", status, sizeof(status)) && !open_dir(t))
+		(void)fs_read_small(t->dir, "status", status, sizeof(status));
 	if (umask)
 		*umask = (mode_t)status_number(status, "\nUmask:\t", 8, 0) &
 			 07777;

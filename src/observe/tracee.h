@@ -8,7 +8,6 @@
 #ifndef OBSERVE_TRACEE_H
 #define OBSERVE_TRACEE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
