@@ -77,10 +77,8 @@ const struct address_range *address_range_of(const struct host *address)
 }
 
 /* One address as it stands, without what it may wrap */
-static const char *check_plain(const struct policy *policy,
-			       const struct address_own *own,
-			       const struct host *host,
-			       const struct host *address)
+static const char *check_plain(const struct policy *policy, const struct host *host,
+			       const struct host *address, bool own)
 {
 	const struct address_range *range;
 
@@ -91,10 +89,8 @@ static const char *check_plain(const struct policy *policy,
 			NULL : "resolved to an address that is not loopback";
 	if (host_address_is_named(policy, address))
 		return NULL;
-	for (size_t i = 0; own && i < own->len; i++) {
-		if (host_is_same(&own->v[i], address))
-			return "resolved to an address of this machine";
-	}
+	if (own)
+		return "resolved to an address of this machine";
 	range = address_range_of(address);
 	return !range || ((range->use & RANGE_PRIVATE) && address_is_private_name(host))
 		       ? NULL : range->reason;
@@ -117,9 +113,8 @@ bool address_unwrap(const struct host *address, size_t *next,
 	return false;
 }
 
-const char *address_guard(const struct policy *policy,
-			  const struct address_own *own,
-			  const struct host *host, const struct host *address)
+const char *address_guard(const struct policy *policy, const struct host *host,
+			  const struct host *address, bool own)
 {
 	const char *reason;
 	struct host inner;
@@ -127,12 +122,12 @@ const char *address_guard(const struct policy *policy,
 
 	if (address->kind == HOST_NAME)
 		return "did not resolve to an address";
-	reason = check_plain(policy, own, host, address);
+	reason = check_plain(policy, host, address, own);
 	if (reason || host_address_is_named(policy, address))
 		return reason;
 
 	while (!reason && address_unwrap(address, &next, &inner))
-		reason = check_plain(policy, own, host, &inner);
+		reason = check_plain(policy, host, &inner, false);
 	return reason;
 }
 

@@ -17,18 +17,10 @@
 struct listener_client;
 struct policy;
 
-/**
- * struct address_own - The host's own interface addresses, as data
- */
-struct address_own {
-	const struct host *v;
-	size_t len;
-};
-
 /* NULL if a connection for @host may be made to @address, which it resolved
  * to (for an address in the first place, both are the same); else why not, as
- * in "resolved to a loopback address". @address has the port. @own may be
- * NULL. Check every address, and dial only those that passed.
+ * in "resolved to a loopback address". @address has the port. @own: it leads to an
+ * interface of this machine. Check every address, and dial only those that passed.
  *
  * Refused whatever is allowed: what the policy denies by address. Refused
  * unless an allow rule names that address or a range that holds it: the rows
@@ -36,9 +28,8 @@ struct address_own {
  * can't be public ("redis", "nas.local"). "localhost", where it is allowed,
  * is loopback and nothing else.
  */
-const char *address_guard(const struct policy *policy,
-			  const struct address_own *own,
-			  const struct host *host, const struct host *address);
+const char *address_guard(const struct policy *policy, const struct host *host,
+			  const struct host *address, bool own);
 
 /**
  * struct address_range - A row of address-ranges.def

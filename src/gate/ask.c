@@ -47,15 +47,6 @@ struct asks *asks_new(struct timers *timers, ask_send_fn send, void *arg)
 	return asks;
 }
 
-static void unlist(struct asked *a)
-{
-	struct asks *asks = a->asks;
-
-	timer_stop(asks->timers, &a->timer);
-	LIST_REMOVE(a, link);
-	*(a->open ? &asks->open : &asks->kept) -= 1;
-}
-
 void ask_forget(struct ask_wait *w)
 {
 	if (!w->asked)
@@ -93,7 +84,9 @@ static void enlist(struct asked *a)
 /* A connection may ask again from within @fn, and finds the answer */
 static void close_question(struct asked *a, bool allow, bool keep)
 {
-	unlist(a);
+	timer_stop(a->asks->timers, &a->timer);
+	LIST_REMOVE(a, link);
+	a->asks->open--;
 	a->open = false;
 	a->allow = allow;
 	if (a->asks->kept == ASK_KEPT_MAX)
@@ -129,8 +122,7 @@ static struct asked *send_new(struct asks *asks, const struct host *host,
 	a->id = asks->last_id;
 	a->host = *host;
 	a->open = true;
-	a->timer.fn = on_deadline;
-	a->timer.arg = a;
+	a->timer = (struct timer){ .fn = on_deadline, .arg = a };
 	enlist(a);
 	timer_start(asks->timers, &a->timer, TIMER_ASK);
 	return a;

@@ -4,7 +4,6 @@
 #include "gate/bound-secret.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <resolv.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -9,10 +9,9 @@
  * and written anew, bodies pass a framing check, and what is long and needs none
  * is spliced.
  *
- * A kept connection may be closed by the origin just when we use it again. If
- * nothing came back for a request that only asks, it goes once more over a
- * new connection: the client could not know that there was an old one. What
- * may change something is not done twice.
+ * The origin may close a kept connection just when it is used again. A GET, HEAD or
+ * OPTIONS that got no answer is then sent once more over a new connection, because the
+ * client does not see which one is used. Other requests are not sent twice.
  */
 
 #include "gate/conn.h"
@@ -86,11 +85,6 @@ bool exchange_is_empty(const struct conn *conn)
 static bool is_up_to_date(const struct conn *conn)
 {
 	return conn->http->edition == conn->gate->edition;
-}
-
-static bool is_head(const struct conn *conn)
-{
-	return conn->http->request.kind == HTTP_METHOD_HEAD;
 }
 
 /* Close with an answer of our own; @text may be NULL */
@@ -197,12 +191,6 @@ static const char *parent_authorization(const struct conn *conn)
 	return p ? p->authorization : NULL;
 }
 
-/* Through a proxy only a tunnel is sure to take an upgrade */
-static bool is_plain(const struct http_request *q)
-{
-	return q->kind != HTTP_METHOD_CONNECT && !q->websocket;
-}
-
 /* The request as the origin gets it */
 static void send_request(struct conn *conn, size_t head)
 {
@@ -259,7 +247,7 @@ static void reached(struct conn *conn)
 		return;
 	}
 	if (conn->reach.outcome != DESTINATION_OK) {
-		conn_answer_outcome(conn, is_head(conn));
+		conn_answer_outcome(conn, x->request.kind == HTTP_METHOD_HEAD);
 		return;
 	}
 	x->served = 0;
@@ -304,7 +292,9 @@ static void find_server(struct conn *conn)
 	input_done(&x->in);
 	if (x->request.method.n < sizeof(op))
 		memcpy(op, x->request.method.p, x->request.method.n);
-	conn_reach(conn, host, *op ? op : "HTTP", is_plain(&x->request));
+	/* Through a proxy only a tunnel is sure to take an upgrade */
+	conn_reach(conn, host, *op ? op : "HTTP",
+		   x->request.kind != HTTP_METHOD_CONNECT && !x->request.websocket);
 	conn->again = true;
 }
 
@@ -451,17 +441,6 @@ static void server_gone(struct conn *conn)
 	conn->again = true;
 }
 
-/* A response to a request for a WebSocket: from here on bytes */
-static void start_tunnel(struct conn *conn)
-{
-	struct exchange *x = conn->http;
-
-	if (x->in.len)
-		splice_queue(&conn->down, x->in.p + x->in.off, x->in.len);
-	input_done(&x->in);
-	conn_tunnel(conn, false);
-}
-
 static void pass_head(struct conn *conn, const struct http_response *response)
 {
 	struct exchange *x = conn->http;
@@ -510,8 +489,12 @@ static void read_response_head(struct conn *conn)
 	}
 	pass_head(conn, &response);
 	input_take(&x->in, (size_t)n);
-	if (response.tunnel)
-		start_tunnel(conn);
+	if (response.tunnel) {	/* A WebSocket: from here on bytes */
+		if (x->in.len)
+			splice_queue(&conn->down, x->in.p + x->in.off, x->in.len);
+		input_done(&x->in);
+		conn_tunnel(conn, false);
+	}
 	conn->active = conn->again = true;
 }
 

@@ -26,21 +26,16 @@ static void reply(struct conn *conn, enum socks5_rep rep)
 		conn_close_with(conn, out, sizeof(out));
 }
 
-/* $RSYNC_PROXY is this port, as everywhere, and rsync knows only CONNECT. Both
- * ways lead to the same verdict, and no version of SOCKS begins so.
- */
-static bool is_connect(const struct conn *conn)
-{
-	return *bytes(conn) == 'C';
-}
-
 static void greet(struct conn *conn)
 {
 	uint8_t out[SOCKS5_METHOD_REPLY_LEN];
 	bool acceptable;
 	ssize_t n;
 
-	if (is_connect(conn)) {
+	/* $RSYNC_PROXY names this port, and rsync speaks only HTTP CONNECT. The same policy
+	 * decides, and no version of SOCKS begins with this byte.
+	 */
+	if (*bytes(conn) == 'C') {
 		conn_start_http(conn);
 		conn->again = true;
 		return;

@@ -3,7 +3,7 @@
  *
  * All deadlines of one kind are equally far away when they start, so a queue
  * in order of starting is in order of ending: everything here is constant
- * time, and the clock is asked once for each start.
+ * time, and the clock is read once for each start.
  */
 
 #ifndef GATE_CONN_TIMER_H

@@ -67,17 +67,12 @@ void conn_hand_over(struct conn *conn)
 	}
 	if (r < 0) {
 		conn->tls = 0;
-		conn_report(
-			conn,
-			(struct refusal){
-				.kind = VIOLATION_NET_HTTP,
-				.op = "ClientHello",
-				.key = "secrets",
-				.host = &conn->reach.host,
-				.reason =
-					"a secret is bound to this host, and cloche-tls does not run",
-				.fix = "start the command again",
-			});
+		conn_report(conn, (struct refusal){
+			.kind = VIOLATION_NET_HTTP, .op = "ClientHello",
+			.key = "secrets", .host = &conn->reach.host,
+			.reason = "a secret is bound to this host, and cloche-tls does not run",
+			.fix = "start the command again",
+		});
 		conn_refuse(conn);
 		return;
 	}
@@ -109,13 +104,10 @@ static void report_refusal(struct conn *conn, const char *text, size_t n)
 	if (!tls_wire_refused(text, n, &refused))
 		return;
 	conn_report(conn, (struct refusal){
-				  .kind = VIOLATION_NET_HTTP,
-				  .op = refused.secret ? "credential" : "TLS",
-				  .key = "secrets",
-				  .host = &conn->reach.host,
-				  .reason = refused.reason,
-				  .fix = refused.fix,
-			  });
+		.kind = VIOLATION_NET_HTTP,
+		.op = refused.secret ? "credential" : "TLS", .key = "secrets",
+		.host = &conn->reach.host, .reason = refused.reason, .fix = refused.fix,
+	});
 }
 
 /* Its name and the host, for the record of the run */
@@ -128,17 +120,6 @@ static void report_use(struct conn *conn, const char *name, size_t n)
 	buf_addc(&text, '@');
 	buf_adds(&text, conn->reach.host.name);
 	(void)gate_send(conn->gate, &m, text.p, text.len);
-}
-
-/* The connection itself is counted when it is closed */
-static void add_traffic(struct conn *conn, const char *text, size_t n)
-{
-	struct tls_bytes bytes;
-
-	if (n != sizeof(bytes))
-		return;
-	memcpy(&bytes, text, n);
-	gate_count(conn->gate, &conn->reach.host, 0, bytes.sent, bytes.received);
 }
 
 /* cloche-tls has ended: its connections have, too */
@@ -159,6 +140,7 @@ int conn_tls_message(void *arg)
 		char text[GATE_TLS_TEXT_MAX];
 	} in;
 	struct gate *gate = arg;
+	struct tls_bytes bytes = { 0 };
 	const ssize_t got = recv(gate->tls.fd, &in, sizeof(in), MSG_DONTWAIT);
 	struct conn *conn;
 
@@ -170,7 +152,10 @@ int conn_tls_message(void *arg)
 	}
 	conn = find_conn(gate, in.m.id);
 	if (conn && in.m.kind == TLS_DONE) {
-		add_traffic(conn, in.text, (size_t)got - sizeof(in.m));
+		if ((size_t)got - sizeof(in.m) == sizeof(bytes))
+			memcpy(&bytes, in.text, sizeof(bytes));
+		/* The connection itself is counted when it is closed */
+		gate_count(gate, &conn->reach.host, 0, bytes.sent, bytes.received);
 		conn_close(conn);
 	}
 	if (conn && in.m.kind == TLS_REFUSED)

@@ -79,11 +79,9 @@ struct conn *conn_new(struct gate *gate, int fd, bool counted)
 	conn->client.readable = conn->client.writable = true;
 	conn->server.source.fd = -1;
 	take_server(conn);
-	conn->timer.fn = on_timer;
-	conn->timer.arg = conn;
+	conn->timer = (struct timer){ .fn = on_timer, .arg = conn };
 	conn->task = (struct loop_task){ .fn = run_later, .arg = conn };
-	conn->seen.fn = run_later;
-	conn->seen.arg = conn;
+	conn->seen = (struct seen_wait){ .fn = run_later, .arg = conn };
 	splice_init(&conn->up, &conn->client, &conn->server);
 	splice_init(&conn->down, &conn->server, &conn->client);
 	LIST_INSERT_HEAD(&gate->conns, conn, link);
@@ -172,15 +170,6 @@ static bool is_over(const struct conn *conn)
 	return from->eof || from->failed;
 }
 
-/* Only when there is nothing left to do: most connections need no event */
-static bool watch(struct conn *conn)
-{
-	struct loop *loop = conn->gate->loop;
-
-	return splice_end_watch(loop, &conn->client) == 0 &&
-	       splice_end_watch(loop, &conn->server) == 0;
-}
-
 void conn_run(struct conn *conn)
 {
 	conn->again = true;
@@ -196,7 +185,9 @@ void conn_run(struct conn *conn)
 		conn->step(conn);
 	}
 	conn->running = false;
-	if (!conn->closed && !watch(conn))
+	/* Only when there is nothing left to do: most connections need no event */
+	if (!conn->closed && (splice_end_watch(conn->gate->loop, &conn->client) < 0 ||
+			      splice_end_watch(conn->gate->loop, &conn->server) < 0))
 		conn_close(conn);
 	if (conn->gate->finishing && !conn->closed && is_over(conn))
 		conn_close(conn);

@@ -18,7 +18,6 @@
 #include <sys/socket.h>
 
 #include "base/buf.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "gate/address.h"
@@ -261,14 +260,13 @@ static void dial(struct gate_destination *r)
 static const char *object(const struct gate_destination *r, const struct host *address,
 			  bool own)
 {
-	const struct address_own mine = { address, own };
 	const struct policy *policy = r->gate->policy;
 
 	/* An address that the user was asked about counts as named */
 	if (r->granted && r->host.kind != HOST_NAME)
 		return host_address_is_denied(policy, address)
 			       ? "address is on the deny list" : NULL;
-	return address_guard(policy, &mine, &r->host, address);
+	return address_guard(policy, &r->host, address, own);
 }
 
 /* Check one address; those that pass are dialled. NULL, or the objection. */

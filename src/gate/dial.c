@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/loop.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "gate/address.h"
@@ -119,16 +118,6 @@ static void set_up(int fd)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle, sizeof(idle));
 }
 
-static int new_socket(int family)
-{
-	const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC |
-			      SOCK_NONBLOCK, 0);
-
-	if (fd >= 0)
-		set_up(fd);
-	return fd;
-}
-
 /* The same address, for a socket that serves both families */
 static socklen_t map(struct sockaddr_storage *sa)
 {
@@ -153,6 +142,7 @@ static int connect_to(struct dial *d, int fd, const struct host *address,
 	socklen_t len;
 	int r = address_to_sockaddr(address, &sa, &len);
 
+	set_up(fd);
 	if (!r && as_ipv6)
 		len = map(&sa);
 	*d->end = (struct splice_end){ .source = { fd, on_event, d } };
@@ -170,7 +160,8 @@ static void try_next(struct dial *d)
 		const struct host *address = &d->v[d->next++];
 		const int family = address->kind == HOST_IPV6 ? AF_INET6
 							      : AF_INET;
-		const int fd = new_socket(family);
+		const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC |
+				      SOCK_NONBLOCK, 0);
 		const int r = fd < 0 ? -errno
 				 : connect_to(d, fd, address, false);
 
@@ -242,7 +233,6 @@ void dial_start_with(struct dial *d, int fd)
 
 	prepare_attempt(d);
 	d->next = d->count;
-	set_up(fd);
 	r = connect_to(d, fd, &d->v[0],
 		       sys_socket_option(fd, SO_DOMAIN) == AF_INET6);
 	if (r < 0)

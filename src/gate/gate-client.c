@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -363,18 +362,8 @@ static int on_early(void *arg)
 
 void gate_client_start_early(struct gate_client *k)
 {
-	static const struct itimerspec when = {
-		.it_value.tv_nsec = EARLY_MS * 1000000L,
-	};
-
-	if (k->pid || k->over || k->early.fd >= 0)
-		return;
-	k->early.fd = timerfd_create(CLOCK_MONOTONIC,
-				     TFD_CLOEXEC | TFD_NONBLOCK);
-	if (k->early.fd >= 0 &&
-	    (timerfd_settime(k->early.fd, 0, &when, NULL) < 0 ||
-	     loop_add(k->loop, &k->early, EPOLLIN) < 0))
-		close_fd(&k->early.fd);
+	if (!k->pid && !k->over && k->early.fd < 0)
+		(void)loop_set_timer(k->loop, &k->early, EARLY_MS, false);
 }
 
 /* Seeds are never ready by themselves; any other socket that is needs the gate */
@@ -484,7 +473,7 @@ static int send_policy(struct gate_client *k, const struct policy *policy)
 	auto_buf struct buf text = { 0 };
 	int r = 0;
 
-	gate_policy_write(policy, &text);
+	gate_policy_write(policy, NULL, &text);
 	/* Never go on with what was just forbidden */
 	if (text.len > GATE_POLICY_MAX) {
 		lose_gate(k);

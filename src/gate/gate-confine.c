@@ -30,13 +30,6 @@
 
 enum { FDS_MAX = 8192 };	/* Both sides and four pipe ends of each */
 
-static void forget_environment(void)
-{
-	for (char **e = environ; e && *e; e++)
-		explicit_bzero(*e, strlen(*e));
-	(void)clearenv();
-}
-
 static void reset_signals(void)
 {
 	static const int of_terminal[] = {
@@ -99,7 +92,9 @@ int confine_inherit(const int *keep, size_t n, const char *name,
 
 	(void)prctl(PR_SET_NAME, name, 0, 0, 0);
 	reset_signals();
-	forget_environment();
+	for (char **e = environ; e && *e; e++)
+		explicit_bzero(*e, strlen(*e));
+	(void)clearenv();
 	if ((r = proc_die_with_parent(parent)) < 0)
 		return fail(err, r, "the supervisor has ended");
 	if ((r = proc_leave_streams()) < 0 ||

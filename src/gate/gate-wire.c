@@ -43,8 +43,8 @@ static json_t *hosts_to_json(const struct policy *policy, enum string_list which
 	return list;
 }
 
-static void write_policy(const struct policy *policy, gate_policy_fn keep,
-			 struct buf *out)
+void gate_policy_write(const struct policy *policy, gate_policy_fn keep,
+		       struct buf *out)
 {
 	const struct list_rules *denied =
 		&policy->lists[LIST_DENIED_ADDRESSES];
@@ -68,11 +68,6 @@ static void write_policy(const struct policy *policy, gate_policy_fn keep,
 	if (!text)
 		abort();
 	buf_adds(out, text);
-}
-
-void gate_policy_write(const struct policy *policy, struct buf *out)
-{
-	write_policy(policy, NULL, out);
 }
 
 static int read_hosts(struct policy *p, enum string_list list, json_t *rows)
@@ -152,6 +147,6 @@ struct policy *gate_policy_copy(const struct policy *policy, gate_policy_fn keep
 {
 	auto_buf struct buf text = { 0 };
 
-	write_policy(policy, keep, &text);
+	gate_policy_write(policy, keep, &text);
 	return gate_policy_read(text.p, text.len);
 }

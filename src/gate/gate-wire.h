@@ -57,17 +57,18 @@ struct gate_message {
 	struct listener_client client;
 };
 
-/* Append what the network needs of @policy; and the reverse: a new policy, or
- * NULL if it can't be read
- */
-void gate_policy_write(const struct policy *policy, struct buf *out);
-struct policy *gate_policy_read(const char *text, size_t n);
-
-/* Both at once: a copy of what the network needs, with those rules about hosts for
- * which @keep is true
- */
 typedef bool (*gate_policy_fn)(const struct policy *policy, enum string_list list,
 			       const struct list_rule *rule);
+
+/* Append what the network needs of @policy, with those rules about hosts for which @keep
+ * is true, or all (NULL)
+ */
+void gate_policy_write(const struct policy *policy, gate_policy_fn keep,
+		       struct buf *out);
+/* The reverse: a new policy, or NULL if it can't be read */
+struct policy *gate_policy_read(const char *text, size_t n);
+
+/* Both at once: a copy of what the network needs */
 struct policy *gate_policy_copy(const struct policy *policy, gate_policy_fn keep);
 
 #endif /* GATE_GATE_WIRE_H */

@@ -6,8 +6,8 @@
  * in its queue is offered again. Over the limit, the connection that has been
  * silent for longest is closed: one without a complete request, or one between
  * two requests; if there is none, the new one is refused (503). Without
- * descriptors, a spare one is given up for the moment it takes to accept and
- * close: the queue gets shorter and the loop never spins.
+ * descriptors, a spare one is closed for the moment it takes to accept and close a
+ * connection: otherwise epoll would report the full queue again and again.
  */
 
 #include "gate/gate-state.h"
@@ -248,7 +248,7 @@ static bool accept_one(struct gate_listener *l)
 	return true;
 }
 
-/* Whether more wait, the kernel says without being asked */
+/* epoll reports the listener again if more connections wait */
 static int on_listener(void *arg)
 {
 	struct gate_listener *l = arg;

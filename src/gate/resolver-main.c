@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/resolver-main.c - cloche-resolve: names as the system's library knows them
+/* gate/resolver-main.c - cloche-resolve: resolve names with the system's C library
  *
  * cloche is linked statically and has only the modules "files" and "dns". Where
- * /etc/nsswitch.conf wants others, the gate's resolver becomes this program. It
- * gets one argument, the number of a socket, and confines itself as the other
- * would.
+ * /etc/nsswitch.conf names others, the gate's resolver executes this program. Its one
+ * argument is the number of a socket. It confines itself like the gate's own resolver.
  */
 
 #include <limits.h>

@@ -119,38 +119,32 @@ void resolve_system(const char *name, struct resolve_answer *ret)
 	mark_own(ret);
 }
 
-static void look_up(int sock, const struct resolve_request *in, resolve_fn fn)
-{
-	struct resolve_reply out = { .id = in->id };
-
-	alarm(HELPER_SECONDS);
-	fn(in->name, &out.answer);
-	_exit(send(sock, &out, sizeof(out), MSG_NOSIGNAL) < 0);
-}
-
 /* Take one request: 1 if a child looks it up, else 0 */
 static int start_lookup(int sock, resolve_fn fn, const sigset_t *signals)
 {
 	struct resolve_request in;
-	struct resolve_reply failed = { .answer.error = -EAGAIN };
+	struct resolve_reply out = { 0 };
 	const pid_t parent = getpid();
 	pid_t pid;
 
 	if (recv(sock, &in, sizeof(in), 0) != sizeof(in) ||
 	    !memchr(in.name, 0, sizeof(in.name)))
 		_exit(1);
+	out.id = in.id;
 	pid = fork();
 	if (!pid) {
 		(void)sigprocmask(SIG_SETMASK, signals, NULL);
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() == parent)
-			look_up(sock, &in, fn);
-		_exit(1);
+		if (getppid() != parent)
+			_exit(1);
+		alarm(HELPER_SECONDS);
+		fn(in.name, &out.answer);
+		_exit(send(sock, &out, sizeof(out), MSG_NOSIGNAL) < 0);
 	}
 	if (pid > 0)
 		return 1;
-	failed.id = in.id;
-	(void)send(sock, &failed, sizeof(failed), MSG_NOSIGNAL);
+	out.answer.error = -EAGAIN;
+	(void)send(sock, &out, sizeof(out), MSG_NOSIGNAL);
 	return 0;
 }
 

@@ -194,8 +194,7 @@ struct lookup *lookup_new(struct loop *loop, struct timers *timers,
 	r->need = need;
 	r->arg = arg;
 	r->source = (struct loop_source){ -1, on_reply, r };
-	r->again.fn = want_resolver;
-	r->again.arg = r;
+	r->again = (struct timer){ .fn = want_resolver, .arg = r };
 	return r;
 }
 
@@ -250,8 +249,7 @@ static struct question *new_question(struct lookup *r, const char *name)
 		free(q);
 		return NULL;
 	}
-	q->timer.fn = on_deadline;
-	q->timer.arg = q;
+	q->timer = (struct timer){ .fn = on_deadline, .arg = q };
 	LIST_INSERT_HEAD(&r->questions, q, link);
 	r->count++;
 	timer_start(r->timers, &q->timer, TIMER_RESOLVE);

@@ -23,7 +23,7 @@ enum {
 	RESOLVE_ADDRESSES_MAX = 16,	/* Kept of one answer */
 	RESOLVE_HELPERS_MAX = 4,	/* Names that are looked up at once */
 	RESOLVE_NAMES_MAX = 256,	/* Names being asked for at once */
-	RESOLVE_KEEP_MS = 5000,		/* A burst asks once */
+	RESOLVE_KEEP_MS = 5000,		/* One lookup for many connections */
 	RESOLVE_KEPT_MAX = 64,		/* Names whose answers are kept */
 };
 

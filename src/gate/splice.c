@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate/splice.c - bytes from one socket to another, with back-pressure
  *
- * A pipe is only filled when it is empty, so "try again" from splice() into it
- * always means that the socket has nothing: a full pipe can't be mistaken for
- * an empty socket, which edge-triggered events would never forgive.
+ * A pipe is filled only when it is empty, so EAGAIN of splice() into it always means that
+ * the socket has no data. A full pipe that was taken for an empty socket would stall the
+ * flow, because no further edge-triggered event comes.
  */
 
 #include "gate/splice.h"

@@ -42,7 +42,7 @@ static const char *guard(const struct policy *p, const char *name,
 {
 	const struct host h = host(name), a = host(address);
 
-	return address_guard(p, NULL, &h, &a);
+	return address_guard(p, &h, &a, false);
 }
 
 TEST(public_addresses_pass)
@@ -137,8 +137,8 @@ TEST(each_row_bites_at_its_edges)
 			top[bit / 8] |= (uint8_t)(0x80 >> bit % 8);
 		host_of_address(r.address, n, 443, &first);
 		host_of_address(top, n, 443, &last);
-		if (!address_guard(p, NULL, &h, &first) ||
-		    !address_guard(p, NULL, &h, &last))
+		if (!address_guard(p, &h, &first, false) ||
+		    !address_guard(p, &h, &last, false))
 			test_fail(__FILE__, __LINE__, "%s", ranges[i]);
 	}
 }
@@ -229,21 +229,17 @@ TEST(the_machine_itself_is_not_a_destination)
 	auto_policy struct policy *p = policy_new("/", NULL);
 	const struct host mine[] = { host("8.8.4.4"), host("2606:4700::9"),
 				     host("192.168.7.7") };
-	const struct address_own own = { mine, ARRAY_SIZE(mine) };
 	const struct host name = host("a.example"), nas = host("nas");
 	struct host other = host("8.8.4.5");
 
-	CHECK(!address_guard(p, &own, &name, &other));
-	CHECK_CONTAINS(address_guard(p, &own, &name, &mine[0]),
-		       "this machine");
-	CHECK_CONTAINS(address_guard(p, &own, &name, &mine[1]),
-		       "this machine");
-	CHECK_CONTAINS(address_guard(p, &own, &nas, &mine[2]),
-		       "this machine");
+	CHECK(!address_guard(p, &name, &other, false));
+	CHECK_CONTAINS(address_guard(p, &name, &mine[0], true), "this machine");
+	CHECK_CONTAINS(address_guard(p, &name, &mine[1], true), "this machine");
+	CHECK_CONTAINS(address_guard(p, &nas, &mine[2], true), "this machine");
 	other = host("64:ff9b::808:404");
-	CHECK_CONTAINS(address_guard(p, &own, &name, &other), "this machine");
+	CHECK_CONTAINS(address_guard(p, &name, &other, true), "this machine");
 	add(p, HOST_ALLOW, "8.8.4.4");
-	CHECK(!address_guard(p, &own, &name, &mine[0]));
+	CHECK(!address_guard(p, &name, &mine[0], true));
 }
 
 TEST(what_is_no_address_is_refused)

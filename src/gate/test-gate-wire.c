@@ -39,7 +39,7 @@ TEST(the_copy_decides_as_the_original_and_names_the_same_rule)
 			  origin_make(NULL, NULL, NULL));
 	policy_set_text(p, TEXT_PARENT_HTTP, "http://p.test:1",
 			origin_make(NULL, NULL, NULL));
-	gate_policy_write(p, &text);
+	gate_policy_write(p, NULL, &text);
 	q = gate_policy_read(text.p, text.len);
 	CHECK(q);
 	CHECK_INT(decide(q, "a.good.test", 443).decision, HOST_ALLOWED);

@@ -264,8 +264,8 @@ static int http_head_parse(const char *p, size_t n, struct http_span *line,
 	return check_connection(ret, why);
 }
 
-/* Plain decimal without leading zeros; what else has been read as a length
- * ("+5", "0x5", "5,5", "05") is none
+/* Plain decimal without leading zeros; other forms that servers accept ("+5", "0x5",
+ * "5,5", "05") are refused
  */
 static int length_parse(struct http_span s, uint64_t *ret)
 {
@@ -462,15 +462,6 @@ static int check_host(struct http_request *ret, const struct host *captured,
 	return 0;
 }
 
-static int check_body(const struct http_request *ret, const char **why)
-{
-	/* What follows a CONNECT is the tunnel's */
-	if (ret->kind == HTTP_METHOD_CONNECT &&
-	    (ret->framing == HTTP_BODY_CHUNKED || ret->length))
-		return malformed(why, "a CONNECT has no body");
-	return 0;
-}
-
 static void read_options(struct http_request *ret)
 {
 	const struct http_headers *h = &ret->headers;
@@ -503,8 +494,10 @@ int http_request_parse(const char *p, size_t n, const struct host *captured,
 	if (!r)
 		r = http_framing_parse(&q.headers, q.minor, &q.framing,
 				       &q.length, why);
-	if (!r)
-		r = check_body(&q, why);
+	/* What follows a CONNECT is the tunnel's */
+	if (!r && q.kind == HTTP_METHOD_CONNECT &&
+	    (q.framing == HTTP_BODY_CHUNKED || q.length))
+		r = malformed(why, "a CONNECT has no body");
 	if (r == -EACCES || r == -EPROTONOSUPPORT) {
 		ret->host = q.host;
 		ret->vhost = q.vhost;
@@ -541,11 +534,6 @@ static int status_line_parse(struct http_span line, struct http_response *ret,
 	return 0;
 }
 
-static bool has_body(const struct http_response *r)
-{
-	return r->declared == HTTP_BODY_CHUNKED || r->length;
-}
-
 /* RFC 9112 6.3: status and method come before what the headers declare */
 static int decide_framing(struct http_response *r,
 			  const struct http_request *request, const char **why)
@@ -560,7 +548,8 @@ static int decide_framing(struct http_response *r,
 	    (!request->websocket ||
 	     !http_header_is(&r->headers, "upgrade", "websocket")))
 		return malformed(why, "the protocol was switched without a request");
-	if ((r->status < 200 || r->status == STATUS_NO_CONTENT) && has_body(r))
+	if ((r->status < 200 || r->status == STATUS_NO_CONTENT) &&
+	    (r->declared == HTTP_BODY_CHUNKED || r->length))
 		return malformed(why, "a response that has no body declares one");
 	if (r->status < 200 || r->tunnel || r->status == STATUS_NO_CONTENT) {
 		r->declared = HTTP_BODY_NONE;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate/proto/http.h - HTTP/1.x heads: strict in, canonical out
  *
- * The way of a request: http_head_scan() until it knows where the head ends,
+ * A request passes http_head_scan() until the end of its head is found,
  * http_request_parse() once, a verdict on request->host, then
  * http_request_write() to the origin and its body through gate/proto/http-body.h.
  * Responses go the same way back. Nothing is ever forwarded as it came.
  *
  * Errors are -EBADMSG (answer 400, or 502 for a response), -EMSGSIZE (431),
- * -EOPNOTSUPP (405); http_answer_of() in gate/http-answer.h knows. After an
+ * -EOPNOTSUPP (405): http_answer_of() in gate/http-answer.h. After an
  * error the connection is closed: where the next message starts is unknown.
  */
 
@@ -91,7 +91,7 @@ enum http_method {
  * @minor:	HTTP/1.@minor, 0 or 1
  * @framing:	How the body is delimited
  * @length:	For HTTP_BODY_LENGTH
- * @keep_alive:	The client wants to send another request
+ * @keep_alive:	The client may send another request on this connection
  * @websocket:	Asks for an upgrade to a WebSocket; other upgrades are dropped
  * @expects:	"Expect: 100-continue": the client waits for our 100, and
  *		the origin does not get it
