@@ -32,7 +32,9 @@ int authority_write(const struct authority *authority, struct buf *out,
 SSL_CTX *authority_context(struct authority *authority, const char *host,
 			   struct err *err);
 
-/* Its certificate; not owned */
-X509 *authority_cert(const struct authority *authority);
+/* Append the system's key store for Java to @out, with its certificate in it; nothing if
+ * there is none, or one of another format or with another password than Java's own
+ */
+void authority_write_java(const struct authority *authority, struct buf *out);
 
 #endif /* TLS_AUTHORITY_H */

@@ -31,7 +31,6 @@
 #include "secret/harden.h"
 #include "tls/authority.h"
 #include "tls/config.h"
-#include "tls/java-store.h"
 #include "tls/refresh.h"
 #include "tls/tls-conn.h"
 #include "tls/tls-end.h"
@@ -85,8 +84,7 @@ static int prepare(int control, struct setup *s, struct err *err)
 	if (!r)
 		r = authority_new(&s->config.secrets, &server->authority, err);
 	if (!r)
-		(void)java_store_make(JAVA_STORE_PATH,
-				      authority_cert(server->authority), &s->java);
+		authority_write_java(server->authority, &s->java);
 	/* Files of the user's are read before the seal; else nothing waits for it */
 	if (!r && s->config.n_cas &&
 	    !(server->upstream = tls_upstream_context(s->config.cas, s->config.n_cas, err)))

@@ -40,7 +40,7 @@ static bool has(const void *p, size_t n, const char *what)
 	return n && memmem(p, n, what, strlen(what)) != NULL;
 }
 
-static bool judge(void *arg, const char *head, size_t n, struct scrub *scrub,
+static bool decide(void *arg, const char *head, size_t n, struct scrub *scrub,
 		  struct bytes *out, struct buf *answer)
 {
 	struct rewrite *w = mem_zalloc(sizeof(*w));
@@ -161,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* A value that the client itself sends is not one of ours */
 	if (has(data, size, values[0]) || has(data, size, values[1]))
 		return 0;
-	relay = h2_relay_new(judge, NULL);
+	relay = h2_relay_new(decide, NULL);
 	server = new_server();
 	ok = h2_relay_from_client(relay, magic, sizeof(magic) - 1);
 	while (ok && size >= MESSAGE_HEAD) {

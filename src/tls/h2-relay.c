@@ -63,7 +63,7 @@ struct stream {
  */
 struct h2_relay {
 	nghttp2_session *client, *server;
-	h2_judge judge;
+	h2_decide decide;
 	void *arg;
 	LIST_HEAD(, stream) streams;
 	const uint8_t *next;
@@ -169,7 +169,7 @@ static void reset(nghttp2_session *session, int32_t id, uint32_t code)
 	(void)nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, code);
 }
 
-/* nghttp2 asks for at most @max bytes of a body for stream @id */
+/* Callback of nghttp2: at most @max bytes of the body of stream @id */
 static ssize_t read_body(nghttp2_session *session, int32_t id, uint8_t *p,
 			 size_t max, uint32_t *flags,
 			 nghttp2_data_source *source, void *arg)
@@ -288,7 +288,7 @@ static void take_request(struct stream *s)
 		return;
 	}
 	s->scrub = mem_zalloc(sizeof(*s->scrub));
-	if (!relay->judge(relay->arg, head.p, head.len, s->scrub, &sent, &text))
+	if (!relay->decide(relay->arg, head.p, head.len, s->scrub, &sent, &text))
 		answer_locally(s, &text);
 	else
 		send_request(s, &head, &sent);
@@ -575,13 +575,13 @@ static bool make_sessions(struct h2_relay *relay,
 		       relay->server, NGHTTP2_FLAG_NONE, 0, H2_WINDOW);
 }
 
-struct h2_relay *h2_relay_new(h2_judge judge, void *arg)
+struct h2_relay *h2_relay_new(h2_decide decide, void *arg)
 {
 	struct h2_relay *relay = mem_zalloc(sizeof(*relay));
 	nghttp2_session_callbacks *callbacks = NULL;
 	nghttp2_option *option = NULL;
 
-	relay->judge = judge;
+	relay->decide = decide;
 	relay->arg = arg;
 	if (nghttp2_session_callbacks_new(&callbacks) ||
 	    nghttp2_option_new(&option) ||

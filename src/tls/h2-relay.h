@@ -26,12 +26,12 @@ enum {
  * to be sent in @out, and what is to be searched for in the response in @scrub; or
  * false, with a whole response of HTTP/1.1 in @answer.
  */
-typedef bool (*h2_judge)(void *arg, const char *head, size_t n,
+typedef bool (*h2_decide)(void *arg, const char *head, size_t n,
 			 struct scrub *scrub, struct bytes *out,
 			 struct buf *answer);
 
 /* NULL without memory */
-struct h2_relay *h2_relay_new(h2_judge judge, void *arg);
+struct h2_relay *h2_relay_new(h2_decide decide, void *arg);
 void h2_relay_free(struct h2_relay *relay);
 
 /* @n bytes came: false if the connection cannot go on */

@@ -85,7 +85,7 @@ static json_t *json_of(const char *p, size_t n)
 		       : NULL;
 }
 
-/* Where the three parts of the token are: false if it is none */
+/* Where the dots between the parts of the token are: false if it is not a token */
 static bool split_token(const char *p, size_t n, size_t dots[2])
 {
 	const char *first = memchr(p, '.', n);
@@ -184,7 +184,7 @@ static int mask_claims(struct search *s, const char *p, const size_t dots[2],
 	return r < 0 ? r : found;
 }
 
-/* The secret of @n bytes at @at: 1, 0 if it is none, or a negative errno */
+/* Take the @n bytes at @at as a secret: 1, 0 if they are not a token, or a negative errno */
 static int take_value(struct search *s, size_t at, size_t n, struct err *err)
 {
 	const char *value = s->text + at;

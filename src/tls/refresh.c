@@ -152,8 +152,7 @@ struct refresh *refresh_new(struct tls_server *server,
 
 		r->v[i].all = r;
 		r->v[i].pipe.fd = -1;
-		r->v[i].timer.fn = on_late;
-		r->v[i].timer.arg = &r->v[i];
+		r->v[i].timer = (struct timer){ .fn = on_late, .arg = &r->v[i] };
 		r->v[i].until = source->shape ? 0
 				: source->ttl ? now + source->ttl
 					      : INT64_MAX;

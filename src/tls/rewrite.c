@@ -143,7 +143,7 @@ static int digest_body(struct rewrite *ret, const struct sigv4 *s,
 
 	if (s->payload.p)
 		return 0;
-	/* The head of a request of HTTP/2 is judged before its body is here */
+	/* A request of HTTP/2 is decided about before its body is here */
 	if (!ret->waits && (n > ret->n_body || q->framing == HTTP_BODY_CHUNKED)) {
 		ret->fix = "let the program send X-Amz-Content-Sha256, as for S3, or speak HTTP/1.1";
 		return refuse_head(ret, -EPERM,

@@ -4,7 +4,6 @@
 #include "tls/scrub.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "gate/bound-secret.h"

@@ -26,7 +26,7 @@ enum {
  * struct scrub - A search in one response; zero-initialise it
  * @find, @put:	What is searched for and what takes its place, equally long
  * @held:	Bytes that may be the beginning of one
- * @skip:	How far to go on from a byte, @shortest - 1 ahead, that is none's end
+ * @skip:	By the byte that is @shortest - 1 ahead: how far the next possible match is
  * @hits:	How often something was replaced
  */
 struct scrub {

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/buf.h"
 #include "base/text.h"
 #include "secret/locked-memory.h"
 
@@ -134,18 +133,13 @@ void sigv4_find(const struct http_request *request, struct sigv4 *ret)
 		ret->form = SIGV4_MALFORMED;
 }
 
-static bool is_unreserved(unsigned char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9') || (c && strchr("-_.~", c));
-}
-
 static void add_encoded(struct bytes *out, unsigned char c)
 {
 	static const char digits[] = "0123456789ABCDEF";
 	const char text[] = { '%', digits[c >> 4], digits[c & 15] };
 
-	if (is_unreserved(c))
+	if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	    (c && strchr("-_.~", c)))
 		bytes_add(out, &c, 1);
 	else
 		bytes_add(out, text, sizeof(text));

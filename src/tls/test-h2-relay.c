@@ -163,7 +163,7 @@ static void peer_start(struct peer *peer, bool client)
 	nghttp2_option_del(option);
 }
 
-static bool judge(void *arg, const char *head, size_t n, struct scrub *scrub,
+static bool decide(void *arg, const char *head, size_t n, struct scrub *scrub,
 		  struct bytes *out, struct buf *answer)
 {
 	struct rig *r = arg;
@@ -195,7 +195,7 @@ static void rig_start(struct rig *r)
 	bytes_adds(&r->values.v[0], value);
 	bytes_adds(&r->values.v[1], "the-other-value");
 	CHECK_INT(host_parse(HOST, strlen(HOST), 443, &r->host), 0);
-	r->relay = h2_relay_new(judge, r);
+	r->relay = h2_relay_new(decide, r);
 	peer_start(&r->client, true);
 	peer_start(&r->server, false);
 }

@@ -7,10 +7,10 @@
  * bodies pass as they are, hop by hop headers included; where a message ends is
  * found by the gate's own parsers, which refuse what could be read in two ways. The
  * next request is read when the response to the one before is complete. Where both
- * sides speak HTTP/2, tls/h2-relay.c does all of that, with the same judgement.
+ * sides speak HTTP/2, tls/h2-relay.c does all of that, with the same rules.
  *
- * Both sockets are in the loop edge-triggered: advance() goes on until OpenSSL wants to
- * wait on both sides.
+ * Both sockets are in the loop edge-triggered: advance() goes on until OpenSSL would
+ * block on both sides.
  */
 
 #include "tls/tls-conn.h"
@@ -23,7 +23,6 @@
 #include <sys/socket.h>
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -257,7 +256,7 @@ static void take_head(struct tls_conn *conn, size_t n)
 }
 
 /* Decide about a request of HTTP/2, which is in the form of HTTP/1.1 */
-static bool judge_h2(void *arg, const char *head, size_t n, struct scrub *scrub,
+static bool decide_h2(void *arg, const char *head, size_t n, struct scrub *scrub,
 		     struct bytes *out, struct buf *answer)
 {
 	struct tls_conn *conn = arg;
@@ -281,15 +280,6 @@ static bool judge_h2(void *arg, const char *head, size_t n, struct scrub *scrub,
 	return !r;
 }
 
-static void start_h2(struct tls_conn *conn)
-{
-	conn->h2 = h2_relay_new(judge_h2, conn);
-	if (!conn->h2)
-		conn_abort(conn);
-	else
-		timer_start(conn->server->timers, &conn->timer, TIMER_IDLE);
-}
-
 static void handshake_client(struct tls_conn *conn)
 {
 	struct tls_end *end = &conn->client;
@@ -301,12 +291,15 @@ static void handshake_client(struct tls_conn *conn)
 	r = SSL_accept(end->ssl);
 	if (r == 1) {
 		end->open = true;
-		timer_start(conn->server->timers, &conn->timer, TIMER_KEEP);
+		if (tls_alpn_is_h2(end))
+			conn->h2 = h2_relay_new(decide_h2, conn);
+		timer_start(conn->server->timers, &conn->timer,
+			    conn->h2 ? TIMER_IDLE : TIMER_KEEP);
 		free(end->hello);
 		end->hello = NULL;
 		end->hello_n = end->hello_at = 0;
-		if (tls_alpn_is_h2(end))
-			start_h2(conn);
+		if (tls_alpn_is_h2(end) && !conn->h2)
+			conn_abort(conn);
 	} else if (!tls_end_waits(end, r)) {
 		tls_refusal_client(conn->server, conn->id);
 		end->failed = true;
@@ -756,10 +749,8 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 	conn->client.hello = mem_alloc(serve->n + 1);
 	memcpy(conn->client.hello, serve->hello, serve->n);
 	conn->client.hello_n = serve->n;
-	conn->timer.fn = on_timer;
-	conn->timer.arg = conn;
-	conn->hold.fn = on_hold;
-	conn->hold.arg = conn;
+	conn->timer = (struct timer){ .fn = on_timer, .arg = conn };
+	conn->hold = (struct timer){ .fn = on_hold, .arg = conn };
 	conn->task = (struct loop_task){ .fn = advance, .arg = conn };
 	LIST_INSERT_HEAD(&server->conns, conn, link);
 	server->n_conns++;

@@ -186,14 +186,6 @@ static int write_some(struct tls_end *end, const char *p, size_t n)
 			: (int)send(end->source.fd, p, n, MSG_NOSIGNAL);
 }
 
-/* The peer reads no more. It may have answered before it hung up. */
-static void stop_writing(struct tls_end *end)
-{
-	end->broken = true;
-	bytes_done(&end->head);
-	end->out.len = end->sent = 0;
-}
-
 bool tls_end_flush(struct tls_end *end)
 {
 	bool moved = false;
@@ -208,8 +200,12 @@ bool tls_end_flush(struct tls_end *end)
 			break;
 		r = write_some(end, p, n > TLS_RECORD_MAX ? TLS_RECORD_MAX : n);
 		if (r <= 0) {
-			if (!tls_end_waits(end, r))
-				stop_writing(end);
+			if (tls_end_waits(end, r))
+				break;
+			/* The peer reads no more. It may have answered before it hung up. */
+			end->broken = true;
+			bytes_done(&end->head);
+			end->out.len = end->sent = 0;
 			break;
 		}
 		moved = true;

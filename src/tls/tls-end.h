@@ -71,7 +71,7 @@ void tls_alpn_follow(struct tls_end *client, struct tls_end *server);
 /* True if @end has agreed on HTTP/2 */
 bool tls_alpn_is_h2(const struct tls_end *end);
 
-/* After a call of OpenSSL's that returned @r: true if it only wants to wait */
+/* After a call of OpenSSL's that returned @r: true if it is to be called again */
 bool tls_end_waits(struct tls_end *end, int r);
 
 /* Write @head and @out as far as the socket takes it: true if something was written */

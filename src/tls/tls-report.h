@@ -28,7 +28,7 @@ enum { TLS_USES_MAX = 64 }; /* Secrets and hosts that are recorded; later ones a
  * @n_urls:	How many secrets have a local URL
  * @channel:	To the gate
  * @lost:	Messages that the gate had no space for
- * @used:	Which secrets the gate knows to be used, and for which hosts
+ * @used:	Secrets and hosts that were reported to the gate
  */
 struct tls_server {
 	struct loop *loop;
