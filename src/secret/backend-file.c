@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * secret/backend-file.c - the encrypted file
+ * secret/backend-file.c - the encrypted file, and the one in plaintext: the last resort
  *
- * A file is a header, the AES-256-GCM ciphertext and its tag. Numbers are
+ * An encrypted file is a header, the AES-256-GCM ciphertext and its tag. Numbers are
  * little-endian. The header and the service's name are authenticated: a file of
  * another service, another version or another generation does not open.
  *
@@ -51,9 +51,17 @@ _Static_assert(sizeof(((struct store *)0)->master_salt) == SALT, "salt");
 
 static const char magic[8] = { 'C', 'L', 'O', 'C', 'H', 'E', 'V', '2' };
 
-static char *encrypted_name(const struct store *s)
+/* @suffix: ".enc", or ".json" in plaintext */
+static char *file_name(const struct store *s, const char *suffix)
 {
-	return mem_printf("%s.enc", s->files);
+	return mem_printf("%s%s", s->files, suffix);
+}
+
+static int remove_file(struct store *s, const char *suffix, struct err *err)
+{
+	auto_free char *name = file_name(s, suffix);
+
+	return private_dir_remove(s->dir, name, err);
 }
 
 static int in_file(const struct store *s, int r, struct err *err)
@@ -143,8 +151,8 @@ static int stretch(const struct bytes *passphrase, const unsigned char *h,
 			      KEY) == 1 ? 0 : -EIO;
 }
 
-/* Have the master key that header @h asks for. A new file has no kind of key yet
- * and takes the one of the source.
+/* Derive the master key for the header @h. A new file has no kind of key yet and gets
+ * that of the source.
  */
 static int need_master(struct store *s, unsigned char *h, struct err *err)
 {
@@ -247,7 +255,7 @@ static int decrypt(struct store *s, const struct bytes *file,
 static int load_file(struct store *s, struct bytes *file, struct bytes *text,
 		struct err *err)
 {
-	auto_free char *name = encrypted_name(s);
+	auto_free char *name = file_name(s, ".enc");
 	int r = private_dir_read(s->dir, name, FILE_MAX, file, err);
 
 	if (r <= 0)
@@ -334,7 +342,7 @@ static int encrypt(struct store *s, const unsigned char h[static HEADER],
 static int file_write(struct store *s, const struct bytes *text,
 		      struct err *err)
 {
-	auto_free char *name = encrypted_name(s);
+	auto_free char *name = file_name(s, ".enc");
 	const uint64_t seen = seen_generation(s);
 	unsigned char h[HEADER] = { 0 };
 	auto_bytes struct bytes file = { 0 };
@@ -359,11 +367,40 @@ static int file_write(struct store *s, const struct bytes *text,
 
 static int file_remove(struct store *s, struct err *err)
 {
-	auto_free char *name = encrypted_name(s);
-
-	return private_dir_remove(s->dir, name, err);
+	return remove_file(s, ".enc", err);
 }
 
 const struct backend backend_file = {
 	"file", file_read, file_write, file_remove,
+};
+
+static int plaintext_read(struct store *s, json_t **ret, struct err *err)
+{
+	auto_free char *name = file_name(s, ".json");
+	auto_free char *path = mem_printf("%s/%s", s->dir->path, name);
+	auto_bytes struct bytes text = { 0 };
+	int r = private_dir_read(s->dir, name, DOCUMENT_MAX, &text, err);
+
+	if (r <= 0)
+		return r;
+	r = document_parse(bytes_str(&text), text.len, path, ret, err);
+	return r < 0 ? r : 1;
+}
+
+static int plaintext_write(struct store *s, const struct bytes *text,
+			   struct err *err)
+{
+	auto_free char *name = file_name(s, ".json");
+
+	s->warnings |= WARN_PLAINTEXT;
+	return private_dir_write(s->dir, name, text->p, text->len, err);
+}
+
+static int plaintext_remove(struct store *s, struct err *err)
+{
+	return remove_file(s, ".json", err);
+}
+
+const struct backend backend_plaintext = {
+	"plaintext", plaintext_read, plaintext_write, plaintext_remove,
 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* secret/backend.h - a store, and the back ends that can keep its document
  *
- * One file per back end; secret/credential-store.h chooses the one that keeps a
- * store.
+ * secret/credential-store.h chooses the one that keeps a store.
  */
 
 #ifndef SECRET_BACKEND_H

@@ -218,18 +218,11 @@ static int run_verb(int argc, char **argv, struct err *err)
 	return open_and_run(verb, &args, err);
 }
 
-/* As docker-credential-cloche or git-credential-cloche: the verb, or NULL */
-static const char *verb_of_program(const char *program)
-{
-	const char *base = path_base(program);
-
-	return !strncmp(base, "docker-credential-", 18) ? "docker-credential" :
-	       !strncmp(base, "git-credential-", 15) ? "git-credential" : NULL;
-}
-
 int main(int argc, char **argv)
 {
-	const char *verb = argc > 0 ? verb_of_program(argv[0]) : NULL;
+	const char *name = argc > 0 ? path_base(argv[0]) : "";
+	const char *verb = !strncmp(name, "docker-credential-", 18) ? "docker-credential" :
+			   !strncmp(name, "git-credential-", 15) ? "git-credential" : NULL;
 	auto_free char *word = verb ? mem_strdup(verb) : NULL;
 	char *helper[] = { argv[0], word, argc > 1 ? argv[1] : NULL, NULL };
 	struct err err = { 0 };

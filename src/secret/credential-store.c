@@ -303,18 +303,20 @@ int store_edit(struct store *s, bool removes, store_change change, void *arg,
 }
 
 /**
- * struct member - One name and its value, to set or to take out
+ * struct member - One name and its value; NULL: take it out
  */
 struct member {
 	const char *name;
 	json_t *value;
 };
 
-static int put_member(json_t *doc, void *arg, struct err *err)
+static int set_member(json_t *doc, void *arg, struct err *err)
 {
 	const struct member *m = arg;
 
 	(void)err;
+	if (!m->value)
+		return !json_object_del(doc, m->name);
 	document_put(doc, m->name, json_incref(m->value));
 	return 1;
 }
@@ -325,22 +327,14 @@ int store_put(struct store *s, const char *name, json_t *value,
 	json_auto_t *owned = value;
 	struct member m = { name, owned };
 
-	return store_edit(s, false, put_member, &m, err);
-}
-
-static int drop_member(json_t *doc, void *arg, struct err *err)
-{
-	const struct member *m = arg;
-
-	(void)err;
-	return !json_object_del(doc, m->name);
+	return store_edit(s, false, set_member, &m, err);
 }
 
 int store_drop(struct store *s, const char *name, struct err *err)
 {
 	struct member m = { name, NULL };
 
-	return store_edit(s, true, drop_member, &m, err);
+	return store_edit(s, true, set_member, &m, err);
 }
 
 /* From the one that keeps it; without a record, wherever something is */

@@ -37,13 +37,6 @@ static bool is_escaped(const char *p)
 	return *p != '\\' && text_escape_char(&next, shown) && *shown == '\\';
 }
 
-static bool has_dotdot(const char *name)
-{
-	auto_free char *whole = mem_printf("/%s/", name);
-
-	return strstr(whole, "/../");
-}
-
 /* @what is a name, which is shown to people, or a value. 0 or -EINVAL. */
 static int check_text(const char *what, bool shown, const char *text, size_t n,
 		      const char *advice, struct err *err)
@@ -71,6 +64,8 @@ static int check_text(const char *what, bool shown, const char *text, size_t n,
 
 int name_check(const char *name, size_t n, struct err *err)
 {
+	auto_free char *path = mem_printf("/%s/", name);
+
 	if (!n)
 		return fail(err, -EINVAL, "a secret needs a name");
 	if (n > NAME_MAX_BYTES)
@@ -81,7 +76,7 @@ int name_check(const char *name, size_t n, struct err *err)
 	if (name[0] == ' ' || name[n - 1] == ' ')
 		return fail(err, -EINVAL,
 			    "the name begins or ends with a blank");
-	if (has_dotdot(name))
+	if (strstr(path, "/../"))
 		return fail(err, -EINVAL, "the name holds '..' as a component");
 	return 0;
 }

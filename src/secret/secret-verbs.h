@@ -39,7 +39,7 @@ struct arguments {
 /* A value from standard input, or asked for if that is a terminal */
 int input_value(const char *name, struct bytes *ret, struct err *err);
 
-/* The passphrase of the encrypted file, as struct key_source asks for it */
+/* The passphrase of the encrypted file, for struct key_source */
 int input_passphrase(bool fresh, struct bytes *ret, struct err *err);
 
 /* Everything on standard input, at most @max bytes */
