@@ -70,7 +70,7 @@ static int take(const char *url, const struct buf *text, struct range_list *ret,
 	return r;
 }
 
-/* curl knows TLS, proxies and certificates, which this program does not */
+/* By curl: this program has no TLS, proxies or certificates */
 static int fetch(const char *url, struct buf *ret, struct err *err)
 {
 	auto_close int out = memfd_create("ranges", MFD_CLOEXEC);

@@ -208,7 +208,7 @@ int firewall_up(const struct firewall *f, struct ruleset *ret,
 	if (r < 0)
 		return r;
 	if (!ret->sets[SET_RESOLVERS].len)
-		(void)json_array_append_new(report, json_string("note: no resolver is known but on loopback, and whom that asks is refused, too; --resolver IP names it"));
+		(void)json_array_append_new(report, json_string("note: the only resolver is on loopback, and the servers that it queries are refused; name them with --resolver IP"));
 	if (!f->no_verify)
 		r = verify_or_close(f, ret, report, err);
 	leave(f, r ? "deny-all" : "up", report);
@@ -265,28 +265,22 @@ int firewall_verify(struct firewall *f, json_t *report, struct err *err)
 	return r;
 }
 
-static void keep_addresses(struct range_list *list, const char *name,
-			   int64_t now)
-{
-	for (size_t i = 0; i < list->len; i++) {
-		if (!strcmp(list->v[i].name, name))
-			list->v[i].seen_ms = now;
-	}
-}
-
 /* One round of look-ups. @failing: names that were complained about. */
 static void look_up_all(const struct firewall *f, struct ruleset *r, bool *failing,
 		 void (*warn)(const char *line))
 {
 	const int64_t now = now_ms(CLOCK_MONOTONIC);
+	struct range_list *list = &r->sets[SET_NAMES];
 
 	for (size_t i = 0; i < f->names.len; i++) {
 		struct err err = { 0 };
 		const bool bad = firewall_look_up(f, f->names.v[i], r, now,
 						  &err) < 0;
 
-		if (bad)
-			keep_addresses(&r->sets[SET_NAMES], f->names.v[i], now);
+		for (size_t k = 0; bad && k < list->len; k++) {
+			if (!strcmp(list->v[k].name, f->names.v[i]))
+				list->v[k].seen_ms = now;
+		}
 		if (bad && !failing[i])
 			warn(err.msg);
 		failing[i] = bad;

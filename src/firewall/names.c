@@ -21,7 +21,7 @@
 
 enum { DNS_PORT = 53, TRY_SECONDS = 2, TRIES = 2, REPLY_MAX = 65535 };
 
-/* One question to one server; the C library asks over TCP what is cut off */
+/* One query to one server; the C library repeats a truncated one over TCP */
 static int ask_server(const struct host *server, const char *name,
 		      enum host_kind kind, unsigned char *reply)
 {
@@ -80,7 +80,7 @@ static int read_reply(const unsigned char *reply, int n, enum host_kind kind,
 	return 0;
 }
 
-/* One family from the first server that knows; the last error otherwise */
+/* One family from the first server that answers; else the last error */
 static int ask(const struct range_list *servers, const char *name,
 	       enum host_kind kind, struct name_addresses *ret)
 {
@@ -130,7 +130,7 @@ static int ask_resolvers(const char *name, const struct range_list *resolvers,
 {
 	int v4, v6;
 
-	/* The library now knows /etc/hosts only */
+	/* The library reads /etc/hosts only from now on */
 	(void)__nss_configure_lookup("hosts", "files");
 	if (ask_library(name, ret) == 0)
 		return 0;
@@ -147,7 +147,7 @@ int names_resolve(const char *name, const struct range_list *resolvers,
 	int r;
 
 	ret->len = 0;
-	/* The library's own patience is half a minute */
+	/* The library's own timeout is half a minute */
 	(void)setenv("RES_OPTIONS", "timeout:3 attempts:2", 0);
 	r = resolvers && resolvers->len ?
 		ask_resolvers(name, resolvers, ret) : ask_library(name, ret);

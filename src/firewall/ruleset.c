@@ -68,15 +68,6 @@ static int compare_ranges(const void *a, const void *b)
 	return r ? r : (int)x->bits - (int)y->bits;
 }
 
-static bool holds(const struct host_range *outer,
-		  const struct host_range *inner)
-{
-	struct host first = { .kind = inner->kind };
-
-	memcpy(first.address, inner->address, sizeof(first.address));
-	return outer->bits <= inner->bits && host_range_has(outer, &first);
-}
-
 /* Two networks are disjoint or one holds the other, which then comes first */
 void range_list_tidy(struct range_list *list)
 {
@@ -85,7 +76,12 @@ void range_list_tidy(struct range_list *list)
 	if (list->len)
 		qsort(list->v, list->len, sizeof(*list->v), compare_ranges);
 	for (size_t i = 0; i < list->len; i++) {
-		if (!kept || !holds(&list->v[kept - 1].range, &list->v[i].range))
+		const struct host_range *r = &list->v[i].range;
+		struct host first = { .kind = r->kind };
+
+		memcpy(first.address, r->address, sizeof(first.address));
+		if (!kept || list->v[kept - 1].range.bits > r->bits ||
+		    !host_range_has(&list->v[kept - 1].range, &first))
 			list->v[kept++] = list->v[i];
 	}
 	list->len = kept;
@@ -138,8 +134,8 @@ size_t range_list_expire(struct range_list *list, int64_t limit_ms)
 
 enum { COMMENT_MAX = 120 };	/* The kernel takes 128 bytes with its NUL */
 
-/* By number: without /etc/protocols, as in a fresh container, nft knows no name
- * of the second
+/* By number: without /etc/protocols, as in a fresh container, nft has no name
+ * for the second
  */
 #define ICMP	"1, 58"
 
@@ -155,11 +151,6 @@ static const enum host_kind kinds[] = { HOST_IPV4, HOST_IPV6 };
 static const char *digit(enum host_kind kind)
 {
 	return kind == HOST_IPV4 ? "4" : "6";
-}
-
-static const char *protocol(enum host_kind kind)
-{
-	return kind == HOST_IPV4 ? "ip" : "ip6";
 }
 
 /* What is of @kind, "" if nothing is. A name is letters, digits, dots, "-" and "_"
@@ -209,7 +200,8 @@ static void add_accept(struct buf *out, enum ruleset_set set)
 {
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
 		buf_addf(out, "\t\t%s daddr @%s%s accept\n",
-			 protocol(kinds[k]), ruleset_sets[set], digit(kinds[k]));
+			 kinds[k] == HOST_IPV4 ? "ip" : "ip6", ruleset_sets[set],
+			 digit(kinds[k]));
 }
 
 static void add_refused(struct buf *out)

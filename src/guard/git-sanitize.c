@@ -39,13 +39,6 @@ static int open_made(const char *path)
 	return openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-static bool is_sample(const char *name)
-{
-	const size_t n = strlen(name);
-
-	return n > 7 && !strcmp(name + n - 7, ".sample");
-}
-
 static void disarm_hooks(const struct quarantine_config *c, const char *git)
 {
 	auto_free char *path = path_join(git, "hooks");
@@ -65,8 +58,9 @@ static void disarm_hooks(const struct quarantine_config *c, const char *git)
 	}
 	while (left && dir_next(&names, &entry) > 0) {
 		auto_free char *hook = path_join(path, entry.name);
+		const size_t n = strlen(entry.name);
 
-		if (is_sample(entry.name))
+		if (n > 7 && !strcmp(entry.name + n - 7, ".sample"))
 			continue;
 		left--;
 		quarantine_and_report(c, hook, "a git hook made in this run");
@@ -144,7 +138,7 @@ static void disarm_config(const struct quarantine_config *c, const char *git,
 	buf_done(&cleaning.keys);
 }
 
-/* git asks for no more where "objects" and "refs" are, or are elsewhere */
+/* A directory with HEAD may be a repository: "objects" and "refs" may be elsewhere */
 static bool is_git_dir(const char *path)
 {
 	auto_free char *head = path_join(path, "HEAD");
@@ -184,16 +178,6 @@ bool git_sanitize_is_modules(const char *path)
 
 	return !strcmp(path_base(path), PROTECTED_MODULES) &&
 	       read_made(path, GITCONFIG_MAX, &text) && gitconfig_is_modules(&text);
-}
-
-/* Where the settings are that git obeys in @git */
-static void disarm_common(const struct quarantine_config *c, const char *git)
-{
-	auto_free char *path = path_join(git, "commondir");
-	struct stat st;
-
-	if (lstat(path, &st) == 0 && !git_sanitize_is_common(path))
-		quarantine_and_report(c, path, "points git at another repository");
 }
 
 /* True if git runs something for @line: a command, or in @strategies a program that
@@ -272,10 +256,15 @@ static void disarm_todo(const struct quarantine_config *c, const char *git,
 
 static void disarm_one(const struct quarantine_config *c, const char *git)
 {
+	/* Names the directory with the settings that git obeys in @git */
+	auto_free char *path = path_join(git, "commondir");
+	struct stat st;
+
 	disarm_hooks(c, git);
 	disarm_config(c, git, "config");
 	disarm_config(c, git, "config.worktree");
-	disarm_common(c, git);
+	if (lstat(path, &st) == 0 && !git_sanitize_is_common(path))
+		quarantine_and_report(c, path, "points git at another repository");
 	for (size_t i = 0; walk_git_todos[i]; i++)
 		disarm_todo(c, git, i, NULL);
 }

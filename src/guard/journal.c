@@ -265,8 +265,8 @@ bool journal_may_have_made(const char *state, const char *path)
 	return any_journal(state, NULL, path);
 }
 
-/* If no run has locked the journal @name: call @fn and remove the journal, unless @fn
- * wants it again. False if another process has locked it.
+/* If no run has locked the journal @name: call @fn, and remove the journal if that returns
+ * true. False if another process has locked it.
  */
 static bool replay_one(int dir, const char *name,
 		       bool (*fn)(void *, const struct journal *), void *arg)
@@ -299,7 +299,7 @@ void journal_replay(const char *state,
 	struct dirent *entry;
 
 	while (dir && left && (entry = readdir(dir)) != NULL) {
-		/* Those who live do not count: there may be many */
+		/* Journals of live runs do not count: there may be many */
 		if (entry->d_name[0] != '.' &&
 		    replay_one(dirfd(dir), entry->d_name, fn, arg))
 			left--;

@@ -9,7 +9,6 @@
 #define GUARD_JOURNAL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <time.h>
 
 #include "base/mem.h"

@@ -15,8 +15,8 @@
  * the project, and we would wake for every file in it. A command can use up
  * all that the user may watch: then we look again and again.
  *
- * For each mask there are copies in hand, not mounted anywhere: one call puts
- * one in place, and a mask that reported reports again.
+ * For each mask there are copies that are not mounted anywhere: one call mounts one, and a
+ * FUSE mask is replaced by a FUSE mask.
  *
  * The unreadable file is the null device, mounted so that devices do not
  * open: reading and writing it are EACCES. It needs no file of ours that the
@@ -79,7 +79,7 @@ struct mask_devices {
 /**
  * struct kept - A mount
  * @spare:	A copy of it that goes into its place next, or -1
- * @model:	One that stays in hand, or -1
+ * @model:	One that is only copied again, or -1
  * @copied:	It is one of those that have copies
  */
 struct kept {
@@ -246,7 +246,7 @@ static int set_read_only(int tree)
 	return sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
 }
 
-/* Make a mount that @kind wants read-only so, instead of stacking a second one: true
+/* Make a mount of MOUNT_BIND_RO read-only, instead of stacking a second one: true
  * if that was enough. The kernel refuses where a file is open for writing.
  */
 static bool close_mount(const struct mask_devices *own, enum mount_kind kind, int at)
@@ -292,8 +292,8 @@ static int attach(int tree, int at)
 }
 
 /* Wait until a change of the directory of @path is done: the look-up of a name that
- * is not in the cache takes its lock. The kernel asks whether a directory is a mount
- * point before it renames it, and may have asked before there was a mount.
+ * is not in the cache takes its lock. The kernel checks that a directory is no mount
+ * point before it renames it, and may have checked before there was a mount.
  */
 static void wait_for_rename(const char *path)
 {
@@ -319,8 +319,8 @@ static int copy_mask(const struct keeping *k, const struct keeper_mount *m)
 			     AT_EMPTY_PATH);
 }
 
-/* From the copy in hand; where the kernel makes no copies of those (before
- * 6.15), from what is mounted now
+/* From the model; before Linux 6.15, which copies no detached mount, from what is mounted
+ * now
  */
 static void prepare(const struct keeping *keeping, struct kept *k)
 {
@@ -489,7 +489,7 @@ static bool watch_parent(const struct keeping *k, const char *path,
 	return true;
 }
 
-static void tell(struct keeping *k, const char *covered)
+static void send_note(struct keeping *k, const char *covered)
 {
 	const int n = snprintf(k->note.covered, sizeof(k->note.covered), "%s",
 			       covered);
@@ -522,7 +522,7 @@ static bool check(struct keeping *keeping, struct kept *k, char **last)
 		 */
 		r = cover(keeping, k, at);
 		if (r == 0 && !hidden && !k->mount->is_dir)
-			tell(keeping, path);
+			send_note(keeping, path);
 		if (r == -ENOENT || (r == 0 && k->mount->is_dir))
 			wait_for_rename(path);
 	}
@@ -613,7 +613,9 @@ static void open_again(const struct keeping *k)
 	}
 }
 
-/* Without inotify we look again and again; without the list we are blind */
+/* Without inotify the mounts are checked every UNWATCHED_MS; without mountinfo nothing can
+ * be restored
+ */
 static void keep(const struct keeper_list *list, int socket, int proc)
 {
 	struct keeping k = {
@@ -633,7 +635,7 @@ static void keep(const struct keeper_list *list, int socket, int proc)
 	collect(&k);
 	open_again(&k);
 	wait = check_all(&k);
-	tell(&k, "");
+	send_note(&k, "");
 	for (size_t i = 0; i < k.len; i++)
 		prepare(&k, &k.v[i]);
 	while (poll(fds, ARRAY_SIZE(fds), wait) >= 0 || errno == EINTR) {

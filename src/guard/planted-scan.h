@@ -5,7 +5,6 @@
 #define GUARD_PLANTED_SCAN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/mem.h"
 #include "guard/quarantine.h"

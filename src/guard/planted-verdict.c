@@ -6,7 +6,6 @@
  * working, so only what git would execute is removed from it.
  */
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>

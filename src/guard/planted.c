@@ -211,7 +211,7 @@ static void fill_journal(const struct planted_config *c, struct journal *j)
 	}
 }
 
-/* It is gone, or is to be known by another name */
+/* The directory is gone, or is watched by another path */
 static void forget_watch(struct planted *b, int wd)
 {
 	for (size_t i = b->watches.len; i > 0; i--) {
@@ -260,7 +260,9 @@ static struct own *find_own(const struct planted *b, const char *path)
 	return NULL;
 }
 
-/* Who opens it meanwhile waits for us, and we would get SIGIO */
+/* A process that opens the file meanwhile waits for us; the default signal is SIGIO, which
+ * would end us
+ */
 static bool may_lease(int fd)
 {
 	return fcntl(fd, F_SETSIG, SIGURG) == 0 &&
@@ -569,7 +571,7 @@ bool planted_dispatch(struct planted *b)
 		struct inotify_event))));
 	ssize_t n = 1;
 
-	/* Who makes names without end is not waited for */
+	/* A command can create names without end */
 	for (int i = 0; n > 0 && i < PLANTED_READS_MAX; i++) {
 		n = read(b->inotify, buffer, sizeof(buffer));
 		for (ssize_t at = 0; at < n;) {

@@ -50,12 +50,6 @@ static void make_id(char ret[QUARANTINE_ID_SIZE])
 	ret[sizeof(random)] = 0;
 }
 
-static bool is_id(const char *id)
-{
-	return strlen(id) == QUARANTINE_ID_SIZE - 1 &&
-	       strspn(id, digits) == strlen(id);
-}
-
 static int open_store(const char *state, struct err *err)
 {
 	return fs_open_private_below(state, "quarantine", err);
@@ -271,10 +265,10 @@ int quarantine_restore(const char *state, const char *id, struct err *err)
 	bool copy = false;
 	int r;
 
-	if (!is_id(id))
+	if (strlen(id) != QUARANTINE_ID_SIZE - 1 || strspn(id, digits) != strlen(id))
 		return fail(err, -EINVAL, "'%s' is not an id of quarantine",
 			    id);
-	/* Who asks for what is not there makes no place for it */
+	/* Without a quarantine directory there is nothing to restore, and none is made */
 	if (access(kept, F_OK) == 0 || errno != ENOENT) {
 		store = open_store(state, err);
 		if (store < 0)
