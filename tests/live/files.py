@@ -94,6 +94,51 @@ def secrets_of_the_home_are_hidden(t):
     contains(r.out, "CANARY-plain", "the control")
 
 
+# A file in each row of hidden-paths.def that is not in SECRETS, and a line as its program has it
+STORES = {
+    ".step/secrets/key": "k", ".config/borg/keys/k": "k", ".mc/config.json": "{}",
+    ".cloudflared/cert.pem": "k", ".config/.wrangler/config/default.toml": "k",
+    ".wrangler/config/default.toml": "k", ".local/share/com.vercel.cli/auth.json": "{}",
+    ".config/netlify/config.json": "{}", ".railway/config.json": "{}",
+    ".supabase/access-token": "k", ".config/configstore/firebase-tools.json": "{}",
+    ".config/linode-cli": "k", ".config/stripe/config.toml": "k",
+    ".config/ngrok/ngrok.yml": "k", ".ngrok2/ngrok.yml": "k", ".config/argocd/config": "k",
+    ".sentryclirc": "token=k", ".expo/state.json": "{}", ".huggingface/token": "k",
+    ".cache/huggingface/stored_tokens": "k", ".kaggle/kaggle.json": "{}",
+    ".config/pypoetry/auth.toml": "k", ".local/share/uv/credentials/credentials.toml": "k",
+    ".config/uv/uv.toml": 'index-url = "https://u:k@index.example.org"',
+    ".config/helm/registry/config.json": "{}", ".sbt/.credentials": "k",
+    ".ivy2/.credentials": "k", ".hex/hex.config": "k", ".wgetrc": "password=k",
+    ".curlrc": "user = u:k", ".databrickscfg": "token = k", ".snowflake/config.toml": "k",
+    ".local/share/DBeaverData/workspace6/General/.dbeaver/credentials-config.json": "k",
+    ".config/github-copilot/apps.json": "{}", ".config/cursor/auth.json": "{}",
+    ".config/goose/secrets.yaml": "k", ".qwen/oauth_creds.json": "{}",
+    ".local/share/amp/secrets.json": "{}", ".config/1Password/settings/x": "k",
+    ".config/filezilla/sitemanager.xml": "k", ".smbcredentials": "password=k",
+    ".local/share/TelegramDesktop/tdata/key_datas": "k", ".purple/accounts.xml": "k",
+    ".config/evolution/sources/x": "k", ".local/share/evolution/mail/x": "k",
+    ".msmtprc": "password k", ".mbsyncrc": "Pass k", ".fetchmailrc": "k",
+    ".local/share/atuin/key": "k",
+}
+# Without a secret in them these are settings
+HARMLESS = {".curlrc": "user-agent = x", ".wgetrc": "tries = 3", ".sentryclirc": "[defaults]",
+            ".config/uv/uv.toml": 'index-url = "https://index.example.org"'}
+
+
+@test
+def stores_of_other_programs_are_hidden(t):
+    for profile in ("default", "home"):
+        for name, line in STORES.items():
+            t.write(f"{t.home}/{name}", f"{line}\nCANARY-{name}\n")
+        t.write(t.home + "/.local/share/plain", "CANARY-plain")
+        options = ["--profile", profile] if profile == "home" else []
+        r = t.shell("grep -rhs CANARY ~", options=options)
+        equal(r.out.strip(), "CANARY-plain", "secrets read")
+    for name, line in HARMLESS.items():
+        t.write(f"{t.home}/{name}", line)
+        equal(t.inside("cat", f"{t.home}/{name}").ok().out, line)
+
+
 @test
 def known_hosts_stays_readable(t):
     t.write(t.home + "/.ssh/known_hosts", "hosts")
