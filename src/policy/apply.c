@@ -2,14 +2,14 @@
 /*
  * policy/apply.c - apply the facts of settings files to a policy
  *
- * Theory of operation: facts come strongest first and the policy keeps the
- * first value of each scalar, so precedence needs no code of its own. Denials
- * go in before grants, because a lock may ask what is denied.
+ * Theory of operation: facts come strongest first and the policy keeps the first
+ * value of each scalar. Denials are applied before grants, because a grant is refused
+ * where a stronger file denies the path.
  *
- * An agent's rules speak of its tools. What a command may do follows from three of
- * them: Edit(path) opens and closes for writing, Read(path) closes for reading,
- * WebFetch(domain:host) opens and closes hosts. All rules go into the policy's rule
- * set, for those who decide about a tool's use.
+ * An agent's permission rules are about its tools. Three of them change the sandbox:
+ * Edit(path) grants and denies writing, Read(path) denies reading,
+ * WebFetch(domain:host) grants and denies hosts. All rules go into the policy's rule
+ * set as well, which the hooks of agents apply to each command.
  */
 
 #include <errno.h>
@@ -26,7 +26,7 @@
 #include "policy/permission.h"
 #include "policy/policy.h"
 
-/* Note that @entry does not count, and why */
+/* Report that @entry is ignored, and why */
 static void note_refusal(const struct entry *entry,
 			 const struct refusal *refusal)
 {
@@ -45,7 +45,7 @@ static void note_refusal(const struct entry *entry,
 	entry_warn(entry, "%s%s", refusal->why, buf_str(&by));
 }
 
-/* True if what @entry's file asks for counts; @ret says why not */
+/* True if the request of @entry is granted; else the reason is in @ret */
 static bool approve(const struct apply *apply, const struct entry *entry,
 		    struct ask *ask, struct refusal *ret)
 {
@@ -69,7 +69,7 @@ static bool approve(const struct apply *apply, const struct entry *entry,
 	return ask->approved;
 }
 
-/* True if @v counts: the file has authority, or the user has approved of it */
+/* True if @v applies: the file has authority, or the user approved it */
 static bool is_approved(const struct apply *apply, const struct entry *entry,
 			struct value *v)
 {
@@ -140,7 +140,7 @@ void apply_report_asks(const struct apply *apply)
 	}
 }
 
-/* No scope opens what a stronger one denies */
+/* True unless a stronger scope denies the path */
 static bool admits_path(const struct apply *apply, const struct entry *e,
 			const struct value *v)
 {
@@ -163,9 +163,9 @@ static int add_path(const struct apply *apply, const struct entry *e,
 	return policy_take_path(apply->policy, list, &v->path, why);
 }
 
-/* What the sandbox takes from a rule. A tool without a specifier says whether the
- * agent may use it at all, which is no matter of the sandbox; what is readable is not
- * opened by rules but by allowRead.
+/* Apply what a rule means for the sandbox. A rule without a specifier allows or denies
+ * a tool of the agent and changes nothing here; reads are granted by allowRead, not by
+ * rules.
  */
 static int add_rule(const struct apply *apply, const struct entry *e,
 		    struct value *v, struct err *why)
@@ -196,8 +196,9 @@ static int add_rule(const struct apply *apply, const struct entry *e,
 	return r;
 }
 
-/* A masked variable with hosts is a bound secret. A repository binds none, approved or
- * not: the value is the user's. What else is masked is described by the entry itself.
+/* A masked variable with hosts becomes a bound secret. Any other mask keeps its whole
+ * entry as JSON. A repository's entry binds nothing, even if it was approved: the value
+ * is the user's.
  */
 static int bind_mask(const struct apply *apply, const struct entry *e,
 		     const char *name, struct err *why)
@@ -243,8 +244,8 @@ static int add_credential(const struct apply *apply, const struct entry *e,
 	return r;
 }
 
-/* Authorities that bound hosts may have their certificates from. One that a repository
- * names could pose as any of them.
+/* Add certificate authorities for bound hosts. A repository must not name one: it could
+ * impersonate every host.
  */
 static int add_authorities(const struct apply *apply, const struct entry *e,
 			   struct err *why)
@@ -421,7 +422,7 @@ static int add_value(const struct apply *apply, const struct entry *e,
 			       add_secrets(apply, e, why) :
 			       policy_add_string(policy, LIST_SECRETS, v->text,
 						 entry_origin(e), why);
-	case TYPE_UNUSED:	/* Worth a note in `policy check` */
+	case TYPE_UNUSED:	/* `policy check` lists it */
 		return document_note(apply->facts, e->fact->document, NOTE_INFO,
 				     e->fact->key, "has no effect: %s",
 				     row->words);
@@ -475,7 +476,7 @@ static int apply_fact(const struct apply *apply, const struct fact *fact)
 	return r;
 }
 
-/* True for what can only be applied once every denial is known */
+/* True for grants: they are applied once every denial is known */
 static bool opens(const struct setting *setting)
 {
 	switch (setting->type) {

@@ -2,8 +2,8 @@
 /*
  * policy/asks.c - what a settings file asks for beyond the defaults, as text
  *
- * Lines are canonical: the approval of one says nothing about another place of the
- * same spelling.
+ * An approval is stored as the line of its ask. Lines are canonical: two different
+ * places never have the same line.
  */
 
 #include "policy/asks.h"
@@ -177,7 +177,7 @@ static bool host_covers(const char *wide, const char *narrow)
 	       ask_host_covers(wide, narrow);
 }
 
-/* What both are about, or NULL. The caller frees. */
+/* The hosts that both patterns cover, as a pattern; or NULL. The caller frees. */
 static char *host_overlap(const char *a, const char *b)
 {
 	const char *port = a + host_length(a), *other = b + host_length(b);

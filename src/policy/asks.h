@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy/asks.h - what a settings file asks for beyond the defaults, as text
  *
- * ask_of() (document.h) says it of each entry of each key; load, `cloche trust`,
- * `cloche policy diff`, the message at the start and live reload go by it.
+ * ask_of() (document.h) makes an ask of each entry. Loading, `cloche trust`, `cloche
+ * policy diff`, the message at the start of a run and live reload all use it.
  */
 
 #ifndef POLICY_ASKS_H
@@ -19,13 +19,13 @@ enum { ASK_DIGEST_SIZE = sizeof("sha256:") + 64 };
 
 /**
  * struct ask - What one entry of a key asks for
- * @closes:	Nothing: it denies this; `policy diff` compares that too
+ * @closes:	It is a denial, which needs no approval; `policy diff` compares these too
  * @glob:	It is a pattern below @path
  * @text:	The host, the path, "KEY=VALUE"; paths below the repository
  *		start with "./", others with "/"
  * @path:	The absolute path of ASK_READ and ASK_WRITE, else NULL
- * @approved:	The user has; filled in by settings_load()
- * @refused:	Why it does not count even then, or NULL; likewise
+ * @approved:	By the user; filled in by settings_load()
+ * @refused:	Why it is ignored even if it is approved, or NULL; likewise
  */
 struct ask {
 	enum ask_kind kind;
@@ -54,10 +54,10 @@ char *ask_line(const struct ask *ask);
 /* "sha256:..." of the sorted lines of what @asks opens */
 void asks_digest(const struct asks *asks, char ret[static ASK_DIGEST_SIZE]);
 
-/* "2 hosts and 1 path"; kinds that never count are not counted */
+/* "2 hosts and 1 path", without the kinds that no approval grants */
 void asks_summary(const struct asks *asks, struct buf *out);
 
-/* One line about reach: "can send anything it reads to registry.example.org" */
+/* What the command could do: "can send anything it reads to registry.example.org" */
 void ask_describe(const struct ask *ask, struct buf *out);
 
 /* True if @wide covers @narrow: the same, or a pattern or directory above it */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/dedup.h - a set of (number, text), so that repeated rules cost nothing */
+/* policy/dedup.h - a set of (number, text), to drop repeated rules */
 
 #ifndef POLICY_DEDUP_H
 #define POLICY_DEDUP_H
@@ -12,7 +12,7 @@ struct policy_dedup;
 struct policy_dedup *dedup_new(void);
 void dedup_free(struct policy_dedup *seen);
 
-/* True if (@key, @text) is new; a copy is then remembered as number @index */
+/* True if (@key, @text) is new; a copy is then stored as number @index */
 bool dedup_add(struct policy_dedup *seen, unsigned int key, const char *text,
 	       size_t index);
 

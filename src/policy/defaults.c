@@ -2,15 +2,15 @@
 /*
  * policy/defaults.c - what every policy has, from our own tables
  *
- * Theory of operation: the tables name a directory and a path below it. A row
- * below an XDG directory counts at the place that the environment names and at
- * the default one: a variable set for one session does not uncover the files
- * that all others use.
+ * Theory of operation: each row has a directory and a path below it. A row below
+ * an XDG directory applies to the directory in the environment and to the default
+ * one: a variable that is set for one session must not expose the files that all
+ * other sessions use.
  *
- * The default profile hides what is known to be secret; profile home shows what is
- * known to be needed. There the home, and the directories where XDG keeps settings
- * and state, become private places (PLACE_PRIVATE, a denial that nothing lifts),
- * and every row that shows something is an allow below them.
+ * The default profile hides known secrets; profile home shows known needs only.
+ * There the home and the XDG directories of settings and state are empty private
+ * directories (PLACE_PRIVATE, a denial that nothing lifts), and each path that is
+ * shown is an allow rule below them.
  */
 
 #include <errno.h>
@@ -64,10 +64,10 @@ static const struct {
 	[ROW_SHOWN] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_HOST, IN_DEFAULT },
 };
 
-/* FROZEN and OBEYED: what no command may write, whatever the lists say, existing or
- * not: the files that decide what the next command may do, also of agents' hooks. What
- * has no fixed place is in run/immutable-files.c. DIR_PARENTS: the start directory and
- * every one above it.
+/* FROZEN and OBEYED: no command may write these paths, whatever the lists allow and
+ * whether they exist or not: they decide what the next command may do. Files without a
+ * fixed place are in run/immutable-files.c. DIR_PARENTS is the start directory and every
+ * directory above it.
  */
 static const struct row {
 	enum row_kind kind;
@@ -175,7 +175,7 @@ static bool is_obeyed(const struct row *row)
 	return row->kind == ROW_OBEYED && row->dir != DIR_PARENTS;
 }
 
-/* The path has a rule of the user's already: it is still of the kind that the row says */
+/* The user has a rule for this path already: give it the place and strength of @row */
 static void mark_place(struct path_rules *rules, const char *path,
 		       const struct row *row)
 {
@@ -212,7 +212,7 @@ static void add_row(struct policy *p, const struct source *source,
 	const enum path_list list = kinds[row->kind].list;
 	auto_free char *path = *row->path ? path_join(dir, row->path)
 					  : mem_strdup(dir);
-	/* What is public in a hidden directory is shown, unless a user's rule hides it */
+	/* Public files in a hidden directory are shown, unless a user's rule hides them */
 	const bool denied = (row->kind == ROW_SHOWN || row->kind == ROW_OWN) &&
 			    is_hidden(p, RULE_USER, path);
 	const enum rule_place place = denied ? PLACE_HOST : kinds[row->kind].place;
@@ -242,9 +242,8 @@ static void add_in_parents(struct policy *p, const struct source *source,
 	} while (path_up(dir));
 }
 
-/* Also at the default place of @row's directory, if it was moved from there. $HOME may
- * be anything; the home that programs find by the password database is the user's all
- * the same.
+/* Add @row for its directory, for the default place of that if the environment moved
+ * it, and for the home in the password database, which programs use if $HOME differs.
  */
 static void add_default(struct policy *p, const struct source *source,
 			const struct row *row)
@@ -286,7 +285,7 @@ static void add_rows(struct policy *p, bool frozen)
 	}
 }
 
-/* A path that holds the project would hide that as well */
+/* A path that contains the project is left out: it would hide the project */
 static void add_named(struct policy *p)
 {
 	const struct source *source = policy_add_source(p, SCOPE_BUILTIN,
@@ -335,7 +334,7 @@ int policy_finish(struct policy *p, struct err *err)
 	if (p->finished)
 		return fail(err, -EALREADY, "the policy is finished already");
 	p->finished = true;
-	/* Without file rules these remain: they decide what the next run may */
+	/* These hold even without file rules: they decide what the next run may do */
 	add_rows(p, true);
 	if (policy_flag(p, FLAG_FS_DISABLED, false))
 		return 0;

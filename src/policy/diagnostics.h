@@ -12,16 +12,16 @@
 
 /* Whether a file may widen the policy by itself (docs/threat-model.md) */
 enum authority {
-	AUTHORITY_FULL,		/* The user's, the administrator's, the invocation's */
-	AUTHORITY_RECORDED,	/* --settings FILE where commands write: first use */
-	AUTHORITY_REPOSITORY,	/* It tightens; what it opens needs approval */
+	AUTHORITY_FULL,		/* Of the user, the administrator or the command line */
+	AUTHORITY_RECORDED,	/* --settings FILE that commands can write: its first use counts */
+	AUTHORITY_REPOSITORY,	/* Denials apply; grants need approval */
 };
 
 enum note_level {
-	NOTE_INFO,	/* Known, and does nothing here */
-	NOTE_WARNING,	/* Probably not what was meant */
-	NOTE_UNKNOWN,	/* An unknown key, ignored: every run says so */
-	NOTE_ERROR,	/* Stops the run; or a managed drop-in's, which doesn't */
+	NOTE_INFO,	/* A known key without effect here */
+	NOTE_WARNING,	/* Valid, but probably a mistake */
+	NOTE_UNKNOWN,	/* An unknown key, ignored; printed at every run */
+	NOTE_ERROR,	/* Stops the run, unless a managed drop-in has it */
 	NOTE_LEVELS,
 };
 
@@ -41,7 +41,7 @@ struct settings_note {
 enum file_state { FILE_MISSING, FILE_READ, FILE_BAD };
 
 /**
- * struct settings_file - A place that was looked at, strongest first
+ * struct settings_file - A path where settings were searched, strongest first
  */
 struct settings_file {
 	enum scope scope;
@@ -50,10 +50,10 @@ struct settings_file {
 };
 
 /**
- * struct settings_source - A file that needs approval for what it asks
+ * struct settings_source - A file whose requests need approval
  * @id:		The key of the approval
  * @name:	The file as seen from the repository
- * @asks:	All that it opens, each with what became of it
+ * @asks:	All its grants, each approved or refused
  */
 struct settings_source {
 	enum authority authority;

@@ -176,8 +176,8 @@ static const char *row_name(const struct walk *walk)
 	return buf_str(&walk->key) + walk->area_len;
 }
 
-/* "did you mean ...?": the first @n bytes of @near. A denial that would not count
- * is an error; srt takes no notice of any unknown key.
+/* "did you mean ...?": the first @n bytes of @near. A misspelled denial would protect
+ * nothing and is an error, except where srt's rules apply: srt ignores unknown keys.
  */
 static int note_meant(const struct walk *walk, const char *key,
 		      const struct setting *near, size_t n)
@@ -210,8 +210,8 @@ static int note_unknown(const struct walk *walk)
 			     "unknown key, ignored");
 }
 
-/* A key beside "sandbox" that is most likely ours: in other letters, or one level
- * too high
+/* A key beside "sandbox" that is probably one of ours in other letters, or one that
+ * belongs below "sandbox"
  */
 static int note_foreign(const struct walk *walk, const char *name,
 			const json_t *value)
@@ -242,7 +242,7 @@ static void add_fact(const struct walk *walk, const struct setting *setting,
 
 static int walk_object(struct walk *walk, json_t *object);
 
-/* Rows have no names with dots, so a quoted step never looks like one */
+/* No row has a dot in a name, so a quoted key equals none of them */
 static int walk_member(struct walk *walk, const char *name, json_t *value)
 {
 	const size_t len = walk->key.len;
@@ -282,7 +282,7 @@ static int walk_object(struct walk *walk, json_t *object)
 	return 0;
 }
 
-/* What a Claude file holds beside our keys is its own business */
+/* Keys of a Claude file that are not in the schema are Claude Code's own */
 static int walk_claude(struct walk *walk, json_t *root)
 {
 	json_t *sandbox = json_object_get(root, "sandbox");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy/document.h - parse settings files into facts and entries
  *
- * Inside of policy/: settings.c reads documents, managed.c looks at the facts,
- * apply.c puts them into a policy.
+ * For src/policy only: settings.c reads documents, managed.c finds the locks among the
+ * facts, apply.c adds the facts to a policy.
  */
 
 #ifndef POLICY_DOCUMENT_H
@@ -30,11 +30,11 @@ enum document_shape {
 };
 
 /**
- * struct document_place - What a document is, before it is parsed
+ * struct document_place - Where a document comes from, and how to parse it
  * @base:	Where relative paths start
  * @rules_base:	Where "/p" in a Read or Edit rule starts
  * @drop_in:	Bad text is reported and the file left out
- * @as_srt:	It must be what srt takes, and means what it means there
+ * @as_srt:	srt must accept it, and it means what it means to srt
  */
 struct document_place {
 	enum scope scope;
@@ -48,10 +48,10 @@ struct document_place {
  * @source:	Owned by the policy; text and scope
  * @root:	The parsed text
  * @rules_base:	As in struct document_place
- * @authority:	Who stands behind it
+ * @authority:	What it may grant by itself
  * @id:		The key of its approvals: the real path of a file of
  *		--settings, else NULL: the repository's
- * @pinned:	All that it asks for is approved, by digest
+ * @pinned:	All its requests are approved by their digest
  */
 struct document {
 	const struct source *source;
@@ -107,12 +107,12 @@ int document_note(const struct facts *facts, const struct document *document,
 		  enum note_level level, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* Why a path that @document denies is surely not what was meant, or NULL; in a
- * file of srt's it means what it means there
+/* Why denying @path is certainly a mistake (path_rule_doubt()), or NULL; a file of srt
+ * is not checked
  */
 const char *document_doubts(const struct document *document, const char *path);
 
-/* True for project and local settings: they come with a clone */
+/* True for project and local settings: a repository can contain them */
 bool scope_is_repository(enum scope scope);
 
 /**
@@ -152,8 +152,8 @@ void entry_warn(const struct entry *entry, const char *fmt, ...)
  * struct ask_context - What ask_of() depends on, beside the entry
  * @top:	The repository's directory; paths below it start with "./"
  * @open:	A directory that is writable anyway, or NULL
- * @hidden:	Paths that the defaults hide, as number SCOPE_BUILTIN; NULL: all are
- *		asked for
+ * @hidden:	Paths that the defaults hide, by SCOPE_BUILTIN; NULL: each path is
+ *		a request
  */
 struct ask_context {
 	const struct policy *policy;
@@ -163,15 +163,15 @@ struct ask_context {
 };
 
 /**
- * struct value - What one entry says
- * @ask:	What it asks for beyond the defaults; ASK_NOTHING: nothing
+ * struct value - One parsed entry
+ * @ask:	What it requests beyond the defaults; ASK_NOTHING: nothing
  * @path:	Of paths, sockets, path rules and credentials in files
  * @rule:	Of permission rules
  * @number:	Of switches, numbers, the profile and the network's mode
  * @text:	Of texts, hosts and strings; lives as long as the entry
  * @mask:	A credential that is masked, and not only denied
- * @asked:	@ask is wanted
- * @digits:	For @text
+ * @asked:	The caller needs @ask
+ * @digits:	Buffer for @text
  */
 struct value {
 	struct ask ask;
@@ -183,15 +183,16 @@ struct value {
 	char digits[24];
 };
 
-/* Parse @entry, with what it asks for if that is @asked. 0; -EINVAL with a message, -ENODATA for an entry that is empty and
- * opens nothing. With 0 a message in @why is about a part that does not count.
+/* Parse @entry; fill in its ask if @asked. 0; -EINVAL with a message; -ENODATA for an
+ * empty entry, which grants nothing. With 0, a message in @why is about a part of the
+ * entry that is ignored.
  */
 int value_read(const struct ask_context *ctx, const struct entry *entry,
 	       bool asked, struct value *ret, struct err *why);
 void value_done(struct value *value);
 
-/* What @entry asks for beyond the defaults. False and nothing to release if that is
- * nothing. An entry that cannot be parsed asks for nothing: apply.c reports it.
+/* What @entry requests beyond the defaults. False, with nothing to release, if it
+ * requests nothing or cannot be parsed: apply.c reports that.
  */
 bool ask_of(const struct ask_context *ctx, const struct entry *entry,
 	    struct ask *ret);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/entry.c - what an entry of a settings file says, and what it asks for
+ * policy/entry.c - parse an entry of a settings file, and find what it requests
  *
- * Theory of operation: an entry is parsed once, by the type of its row. Approval,
- * `policy diff` and the policy itself go by the result. Each row of schema.def says
- * which values only tighten, and what all others ask for. A path below a directory
- * that is writable anyway is nothing to ask for, unless the defaults hide it, a
+ * Theory of operation: an entry is parsed once, by the type of its row; approval,
+ * `policy diff` and the policy use the result. Each row of schema.def has the values
+ * that only tighten and the kind of request that all other values are. A path below a
+ * directory that is writable anyway is no request, unless the defaults hide it, a
  * symbolic link leads elsewhere, or a server of the host listens there.
  */
 
@@ -30,8 +30,8 @@
 #include "policy/rule-path.h"
 #include "policy/srt-settings.h"
 
-/* What the files that are not a repository's make of the same number; where
- * none sets it, the default does
+/* True if the number is at least as strict as in every file that is not a repository's;
+ * where no such file sets it, as the default
  */
 static bool is_stricter(const struct entry *entry, bool less)
 {
@@ -41,7 +41,7 @@ static bool is_stricter(const struct entry *entry, bool less)
 	bool set = false;
 
 	if (schema_number(fact->setting->type, fact->value, &mine) < 0)
-		return true;	/* An error, and reported as one */
+		return true;	/* Reported as an error elsewhere */
 	for (size_t i = 0; i < facts->len; i++) {
 		const struct fact *f = &facts->v[i];
 
@@ -137,8 +137,8 @@ static void ask_for_value(const struct entry *entry, struct value *v)
 			       value ? value : "?");
 }
 
-/* An entry that is empty opens nothing; one that should close something is a
- * mistake that must not pass unseen.
+/* An empty grant is ignored with a warning; an empty denial is an error, because its
+ * author expects it to protect something.
  */
 static int empty_entry(bool deny, struct err *why)
 {
@@ -200,7 +200,7 @@ static int read_path(const struct ask_context *ctx, const struct entry *entry,
 	return r;
 }
 
-/* A socket is one path: a pattern would open its neighbours */
+/* A socket is one path: a pattern could match other sockets */
 static int read_socket(const struct ask_context *ctx, const struct entry *entry,
 		       struct value *v, struct err *why)
 {
@@ -333,7 +333,7 @@ static int read_secrets(const struct entry *entry, struct value *v,
 	return 0;
 }
 
-/* Edit and WebFetch open the sandbox; all else is between user and agent */
+/* Rules of Edit and WebFetch widen the sandbox; all others are for the agent alone */
 static void ask_for_rule(const struct ask_context *ctx, struct value *v)
 {
 	const struct rule *rule = &v->rule;
@@ -373,7 +373,7 @@ static int read_rule(const struct ask_context *ctx, const struct entry *entry,
 		return fail(why, -EINVAL, "must be a rule");
 	r = rule_parse(v->text, (enum rule_action)entry->fact->setting->slot,
 		       &v->rule, why);
-	/* A path that makes no sense is an error also where it is not used */
+	/* An invalid path is an error even in a rule that the sandbox does not use */
 	if (r == 0 && v->rule.kind == RULE_PATH && !v->rule.inert)
 		r = rule_path_init(&v->path, &v->rule, &bases, why);
 	if (r == 0)
@@ -381,8 +381,8 @@ static int read_rule(const struct ask_context *ctx, const struct entry *entry,
 	return r;
 }
 
-/* A credential is denied whatever its mode, and what is wrong with the rest of the
- * entry goes into @why beside that: a managed file's denial holds.
+/* A credential is denied in both modes. An error in the rest of the entry goes into
+ * @why and leaves the denial in force.
  */
 static int read_credential(const struct ask_context *ctx,
 			   const struct entry *entry, struct value *v,

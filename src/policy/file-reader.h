@@ -26,8 +26,8 @@ enum file_reader_kind { FILE_READER_NONE, FILE_READER_FILE, FILE_READER_DIR, FIL
  * struct file_reader - A file system to read settings from
  * @read:	Append the regular file @path, at most @max bytes, to @out. 0,
  *		-ENOENT, or another negative errno with a message.
- * @kind:	What stands at @path, links followed; *@owned says whether it is
- *		ours or root's. @owned may be NULL.
+ * @kind:	The type of the file at @path, links followed; *@owned, unless NULL,
+ *		is true if it belongs to us or to root.
  * @real:	@path with all links followed, or NULL if it is not there. The
  *		caller frees.
  * @list:	The names in @dir without "." and "..", sorted by bytes. 0, -ENOENT,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/firewall-mark.c - files that say whether an egress firewall is up */
+/* policy/firewall-mark.c - files that show whether an egress firewall is up */
 
 #include "policy/firewall-mark.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/firewall-mark.h - files that say whether an egress firewall is up
+/* policy/firewall-mark.h - files that show whether an egress firewall is up
  *
- * Only root can ask the kernel. `cloche firewall` leaves FIREWALL_MARK while a
- * firewall is up; the dev container feature leaves /etc/cloche/firewall where
- * one is meant to be up.
+ * Only root can list the kernel's rules. `cloche firewall` keeps FIREWALL_MARK while a
+ * firewall is up; the dev container feature makes /etc/cloche/firewall where one
+ * should be up.
  */
 
 #ifndef POLICY_FIREWALL_MARK_H
@@ -14,8 +14,8 @@
 
 #define FIREWALL_MARK	"/run/cloche/firewall"
 
-/* What FIREWALL_MARK says about this network namespace; a new reference, or
- * NULL
+/* The content of FIREWALL_MARK, if it is for this network namespace: a new reference;
+ * else NULL
  */
 json_t *firewall_mark_read(void);
 

@@ -63,7 +63,7 @@ static bool has_shape(const struct file_reader *reader, const char *dir)
 /**
  * struct config - The two keys of a git config that matter here
  * @known:	The file was read and understood
- * @includes:	Others may say more, which must not make us trust more
+ * @includes:	It includes other files, which are not read: then it is not trusted
  * @worktree:	core.worktree as written, or NULL
  */
 struct config {

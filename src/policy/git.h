@@ -30,10 +30,10 @@ struct git_repo {
 /* Find the repository around @start. False if there is none, or its ".git"
  * cannot be read.
  *
- * A ".git" file comes with the project and may name any directory. It is
- * trusted only if what it names is a git directory that is ours and says so: a
- * linked working tree's or a submodule's that points back; or, for
- * --separate-git-dir, one that is neither bare nor another tree's.
+ * A ".git" file comes with the project and may name any directory. It is trusted
+ * only if that is a git directory of the user which belongs to this working tree: a
+ * linked working tree's or a submodule's must point back; that of --separate-git-dir
+ * must be neither bare nor another tree's.
  */
 bool git_discover(const struct file_reader *reader, const char *start,
 		  struct git_repo *ret);

@@ -91,7 +91,7 @@ struct cursor {
 	struct buf section;
 };
 
-/* True of what leads git to no program: not "ext::sh -c x", not an option */
+/* True if git starts no program for this address: not "ext::sh -c x", not an option */
 static bool is_ordinary_url(const char *value)
 {
 	static const char schemes[] = "https http ssh git file git+ssh ssh+git";
@@ -276,7 +276,7 @@ static void trim(struct buf *value)
 /**
  * struct reader - What is to be done with each setting
  * @out:	Where all but what is taken out goes, or NULL
- * @take:	Is asked about each that is not harmless; @each: about all of them
+ * @take:	Called for each that is not harmless; @each: for all of them
  */
 struct reader {
 	struct buf *out;
@@ -292,7 +292,7 @@ static void copy(const struct reader *r, const char *start, const char *end)
 		buf_add(r->out, start, (size_t)(end - start));
 }
 
-/* A setting that is not known to be harmless is left out, unless @take wants it */
+/* A setting that is not known to be harmless is removed, unless @take keeps it */
 static void clean_entry(struct reader *r, const char *key, const char *value,
 			const char *start, const char *end)
 {

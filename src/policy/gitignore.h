@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy/gitignore.h - patterns with the meaning that gitignore(5) gives them
  *
- * One pattern compiles to a struct glob over absolute paths, so that walks and
- * the observer know one matcher only. A whole .gitignore, which can take back
- * what it said, is read by tests only (policy/test-gitignore-list.h).
+ * One pattern compiles to a struct glob over absolute paths, so that walks and the
+ * observer need one matcher. Whole .gitignore files, with negated patterns, are parsed
+ * by tests only (policy/test-gitignore-list.h).
  */
 
 #ifndef POLICY_GITIGNORE_H

@@ -49,7 +49,7 @@ int host_parse_authority(const char *text, size_t n, uint16_t port,
 void host_of_address(const uint8_t *address, size_t n, uint16_t port,
 		     struct host *ret);
 
-/* Same name or address; ports are the caller's business */
+/* Same name or address, whatever the ports */
 bool host_is_same(const struct host *a, const struct host *b);
 
 /* "localhost" or a name below it (RFC 6761) */
@@ -105,15 +105,15 @@ bool host_pattern_match(const struct host_pattern *pattern,
 /* The port that @pattern names, or 0 */
 uint16_t host_pattern_port(const struct host_pattern *pattern);
 
-/* Words of advice on a pattern that holds but is wider than it looks (anyone
- * can get a name below "*.github.io"), or NULL
+/* A warning about a valid pattern that is wider than it looks (anyone can get a
+ * name below "*.github.io"), or NULL
  */
 const char *host_pattern_advice(const struct host_pattern *pattern);
 
 enum host_decision { HOST_DENIED, HOST_ALLOWED, HOST_ASK };
 
 /**
- * struct host_verdict - What the policy says, and why
+ * struct host_verdict - The policy's decision about a host
  * @decision:	Denied; allowed; or unknown, and the user may be asked
  * @rule:	The rule that decided, or NULL
  * @reason:	Words for the user and the HTTP status line; never NULL

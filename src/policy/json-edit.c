@@ -2,9 +2,9 @@
 /*
  * policy/json-edit.c - change one value of a JSON text and nothing else
  *
- * Theory of operation: the text is parsed to know what is there, and
- * json_locate() tells where. The new text is the old one with a piece cut out
- * or put in; how it is indented is taken from the lines around it.
+ * Theory of operation: jansson parses the text, and json_locate() finds the bytes
+ * of a value. The new text is the old one with a piece removed or inserted, which
+ * is indented like the lines around it.
  */
 
 #include "policy/json-edit.h"
@@ -262,8 +262,8 @@ static int append_string(const struct editing *e, const char *path,
 	return append_literal(e, path, literal);
 }
 
-/* The end of the entry before, or the start of the one behind, says where the
- * cut begins or ends, so that no comma is left
+/* The cut begins at the end of the entry before, or ends at the start of the next
+ * one, so that no comma is left
  */
 int json_edit_remove(const char *text, size_t n, const char *path, size_t index,
 		struct buf *out, struct err *err)

@@ -2,9 +2,9 @@
 /*
  * policy/managed.c - what stronger files forbid weaker ones to set
  *
- * Theory of operation: one pass over all facts finds the locks; then each fact is
- * admitted or not by its row's guard. A refusal says why, and which line locked it.
- * Denials are never refused: a lock only takes away what would loosen.
+ * Theory of operation: one pass over all facts finds the locks; then the guard of a
+ * fact's row decides whether the fact is admitted. A refusal has the reason and the
+ * fact that locks it. Denials are never refused: a lock only removes grants.
  */
 
 #include "policy/managed.h"
@@ -135,8 +135,8 @@ static void note_denial(struct managed *locks, enum scope scope, const char *pat
 						      mem_strdup(path) };
 }
 
-/* True if a file opens paths that an administrator did not write: only then is
- * it worth knowing what is denied, which costs a look at each denial
+/* True if a file that is not the administrator's grants paths: only then are the
+ * denials collected, each of which costs a realpath()
  */
 static bool opens_paths(const struct facts *facts)
 {
@@ -174,7 +174,7 @@ void managed_note_denials(struct managed *locks, const struct facts *facts,
 		return;
 	for (size_t i = 0; i < rules->len; i++) {
 		const enum scope scope = rules->v[i].origin.source->scope;
-		/* A pattern counts for all of where it can match */
+		/* A pattern denies all of the directory that it can match in */
 		auto_free char *real = reader->real(reader->arg,
 						    rules->v[i].path);
 

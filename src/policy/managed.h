@@ -28,7 +28,7 @@ struct file_reader;
  * @read_paths:	allowManagedReadPathsOnly
  * @rules:	allowManagedPermissionRulesOnly
  * @strict:	strictAllowlist
- * @filesystem:	A managed file has a say about the file system
+ * @filesystem:	A managed file has a rule about the file system
  * @network:	... about the network
  * @names:	... about hosts by name
  * @denied:	Paths that each scope denies reading, as text and with links
@@ -51,17 +51,17 @@ void managed_init(struct managed *locks, const struct facts *facts,
 		  const struct file_reader *reader);
 void managed_done(struct managed *locks);
 
-/* Remember what a policy without any settings hides */
+/* Store what a policy without any settings hides */
 void managed_note_hidden(struct managed *locks, const struct facts *facts,
 		       const struct policy *policy);
 
-/* Once the denials are in @policy, remember them */
+/* Store the denials of @policy, once all are applied */
 void managed_note_denials(struct managed *locks, const struct facts *facts,
 			const struct policy *policy);
 
 /**
- * struct refusal - Why a value does not count
- * @why:	Words
+ * struct refusal - Why a value is ignored
+ * @why:	A text for the user
  * @by:		The fact that locks it, or NULL
  */
 struct refusal {
@@ -69,7 +69,7 @@ struct refusal {
 	const struct fact *by;
 };
 
-/* True if @fact counts as far as its scope is concerned; else @ret says why not */
+/* True if a file of that scope may set @fact; else the reason is in @ret */
 bool managed_admit(const struct managed *locks, const struct fact *fact,
 		 struct refusal *ret);
 
@@ -77,7 +77,7 @@ bool managed_admit(const struct managed *locks, const struct fact *fact,
 bool managed_admit_host(const struct managed *locks, const struct fact *fact,
 		      struct refusal *ret);
 
-/* True if what @ask of @fact's file asks for may be approved of */
+/* True if the user may approve @ask of @fact's file; else the reason is in @ret */
 bool managed_admit_ask(const struct managed *locks, const struct fact *fact,
 		     const struct ask *ask, struct refusal *ret);
 

@@ -20,8 +20,8 @@ int mode_parse(const char *name, enum mode *ret);
 enum mode mode_of(const struct policy *policy);
 
 /* True if a setting switches the sandbox off: by "enabled": false, or by an
- * enabledPlatforms without "linux". *@ret is then the origin to name. Unset is
- * not off: a caller of cloche wants a sandbox.
+ * enabledPlatforms without "linux". *@ret is then the origin of that setting. Unset is
+ * not off, because the user called cloche to get a sandbox.
  */
 bool mode_is_off(const struct policy *policy, const struct origin **ret);
 
@@ -41,8 +41,8 @@ bool mode_is_off_for_hooks(const struct policy *policy,
 const struct origin *mode_lock(const struct policy *policy);
 
 /* True if the shell line @command may run outside of the sandbox, which takes
- * an entry of excludedCommands and allowUnsandboxedCommands. *@why, if wanted,
- * is words to free for a "no".
+ * an entry of excludedCommands and allowUnsandboxedCommands. If not, *@why, unless @why
+ * is NULL, is the reason, which the caller frees.
  */
 bool mode_excludes(const struct policy *policy, const char *command,
 		   char **why);

@@ -12,8 +12,9 @@
 
 struct policy;
 
-/* @path, absolute: a secret, a name that programs obey, a directory with such in it, a
- * directory of programs, the whole home, another user's home. For reading and writing.
+/* @path, absolute: a secret, a file that programs execute or read settings from, a
+ * directory with such a file, a directory of programs, the whole home, another user's
+ * home. For reading and writing.
  */
 const char *never_list_path(const struct policy *policy, const char *path);
 
@@ -28,7 +29,9 @@ bool never_list_is_ours(const struct policy *policy, const char *path);
 /* The Unix socket @path: of root's, or of a daemon that acts for every client */
 const char *never_list_socket(const char *path);
 
-/* @text, a host with or without a port: it hands out credentials of the machine */
+/* @text, a host with or without a port, is a metadata service, which gives the
+ * machine's credentials to any client
+ */
 const char *never_list_host(const char *text);
 
 #endif /* POLICY_NEVER_LIST_H */

@@ -25,7 +25,7 @@ const char *scope_name(enum scope scope)
 }
 
 /**
- * struct source_index - What a source knows about places in its text
+ * struct source_index - Keys of origins, and the last place that was looked up
  * @keys:	Keys of origins
  * @list:	The JSON path of the list whose entry was looked up last, or NULL
  * @entry:	Which entry

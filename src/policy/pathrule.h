@@ -40,7 +40,7 @@ enum rule_place {
  *		too; else NULL
  * @strength:	How hard it is to lift
  * @must_exist:	A missing path is an error (command-line options)
- * @obeyed:	A file or program that the next run obeys without approval
+ * @obeyed:	A settings file or program that the next run uses without approval
  * @marker:	Applies only while the file holds one of these
  *		(path_rule_has_marker()), or NULL: always
  * @keys:	Settings of such a file that stay visible (policy/redact.h), or NULL
@@ -80,8 +80,8 @@ void path_rule_done(struct path_rule *rule);
 
 /* Why @text most likely names something else than its author thinks, and what
  * to write; NULL if nothing is odd about it. A backslash takes a character's
- * meaning away if @escapes. As a denial such a text would protect nothing, and say
- * nothing.
+ * meaning away if @escapes. As a denial such a text would protect nothing, without a
+ * message.
  */
 const char *path_rule_doubt(const char *text, bool escapes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/permission.c - deny, ask, allow: what rules say about a shell command */
+/* policy/permission.c - apply an agent's permission rules to a shell command */
 
 #include "policy/permission.h"
 
@@ -121,8 +121,8 @@ static bool is_allowed(const struct permission *set, size_t *ret,
 	return false;
 }
 
-/* True if there is a rule about commands, which this line might have to obey if it
- * could be parsed
+/* True if there is a deny or ask rule about commands: it could match a line that cannot
+ * be parsed
  */
 static bool has_command_rules(const struct permission *set)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/permission.h - what an agent's rules say about a shell command
+/* policy/permission.h - apply an agent's permission rules to a shell command
  *
  * Deny first, then ask, then allow, over the rules of all scopes: the first
  * class with a match decides, and how specific a rule is does not matter.
@@ -15,12 +15,11 @@ struct permission;
 
 /**
  * struct permission_verdict - The answer
- * @action:	ACTION_COUNT if no rule speaks about it
- * @rule:	The rule that decided; NULL if none did. ACTION_ASK without a
- *		rule is a command that could not be read, while there are rules
- *		that it might have had to obey.
+ * @action:	ACTION_COUNT if no rule matches
+ * @rule:	The rule that decided, or NULL. ACTION_ASK without a rule is a command
+ *		that could not be parsed while there are rules that it could match.
  * @origin:	Who wrote @rule, or NULL
- * @why:	Words, never NULL; owned by the caller
+ * @why:	A text for the user, never NULL; owned by the caller
  */
 struct permission_verdict {
 	enum rule_action action;
@@ -40,14 +39,14 @@ void permission_add(struct permission *set, struct rule *rule,
 
 /* May this shell line be run? To be allowed, each of its commands must be; one
  * that is denied or asked about is enough for that. With @no_broad_ask rules to
- * ask about every command ("Bash") do not count: the sandbox stands for the user's
- * consent, and such a rule is meant for commands outside.
+ * ask about every command ("Bash") are ignored: they are for commands outside the
+ * sandbox.
  */
 struct permission_verdict permission_decide_command(const struct permission *set,
 					      const char *command,
 					      bool no_broad_ask);
 
-/* What rules on a field of a Bash call say, "Bash(run_in_background:true)":
+/* The verdict of rules on a field of a Bash call, "Bash(run_in_background:true)":
  * denied, asked about, or ACTION_COUNT. @value is the field's text.
  */
 struct permission_verdict permission_decide_input(const struct permission *set,

@@ -285,8 +285,8 @@ static int check_limit(size_t len, struct err *err)
 		    POLICY_RULES_MAX);
 }
 
-/* A repository's file and the user's deny the same: it stays the user's denial,
- * which no repository lifts
+/* Where a repository's file and the user's deny the same path, the rule becomes the
+ * user's, which no repository can lift
  */
 static void keep_denial(struct path_rule *old, struct path_rule *rule)
 {
@@ -380,7 +380,7 @@ static int push_list(struct policy *p, enum string_list list, const char *text,
 	const int r = check_limit(rules->len, err);
 
 	rules->set = true;
-	/* Of LIST_IGNORES each goes with its command */
+	/* LIST_IGNORES may have the same text for several commands */
 	if (r < 0 || (!dedup_add(p->seen, SEEN_LISTS + list, text, rules->len) &&
 		      list != LIST_IGNORES)) {
 		host_pattern_free(pattern);

@@ -4,7 +4,7 @@
  * Readers build a policy with the policy_add_*() and policy_set_*() functions,
  * strongest source first; after policy_finish() it never changes. A live edit
  * makes a new one. Nothing here touches the file system: paths are absolute
- * text, symbolic links are the view's business (view/view.h).
+ * text, and view/view.h follows symbolic links.
  */
 
 #ifndef POLICY_POLICY_H
@@ -54,8 +54,8 @@ static inline bool path_list_denies(enum path_list list)
 	return list == PATH_DENY_WRITE || list == PATH_DENY_READ;
 }
 
-/* Lists know three states: unset (@set false), empty, and entries. Empty and
- * unset never mean "allow".
+/* A list is unset (@set false), empty, or has entries. Empty and unset never mean
+ * "allow".
  */
 struct path_rules {
 	struct path_rule *v;
@@ -73,7 +73,7 @@ enum string_list {
 	LIST_DENIED_ADDRESSES,	/* deniedResolvedAddresses */
 	LIST_EXCLUDED_COMMANDS,
 	LIST_ENABLED_PLATFORMS,
-	LIST_UNPROTECT,		/* Protected names given up */
+	LIST_UNPROTECT,		/* Names that are no longer protected */
 	LIST_ENV_SET,		/* NAME=VALUE, or NAME to pass it */
 	LIST_ENV_DENY,		/* Names whose value outside stays outside */
 	LIST_GIT_SAFE,		/* git.safeDirectories */
@@ -90,7 +90,7 @@ enum string_list {
 /**
  * struct list_rule - One entry of a list
  * @text:	As it was written; of LIST_IGNORES a substring of the report
- * @detail:	The user's own words for a denied host, or NULL; of LIST_IGNORES
+ * @detail:	The user's reason for a denied host, or NULL; of LIST_IGNORES
  *		"*", or a substring of the command
  * @pattern:	Of a host, compiled (policy/host.h)
  */
@@ -207,7 +207,7 @@ struct policy_dedup;
  * @dirs:	Absolute, or NULL where there is no home; set before finishing
  * @variable:	The caller's variables, which may name secrets; NULL: none do
  * @seen:	What the lists hold, so that a repeated entry is dropped
- * @finished:	policy_finish() was here
+ * @finished:	policy_finish() was called
  */
 struct policy {
 	unsigned int refs;
@@ -239,8 +239,8 @@ struct policy *policy_new_like(const struct policy *other);
 /* Where @dir is below the home by default, "." for that itself; NULL: elsewhere */
 const char *policy_dir_below_home(enum policy_dir dir);
 
-/* Move one of the directories; anything but an absolute path is ignored, as
- * the XDG specification wants
+/* Set one of the directories. A path that is not absolute is ignored, as the XDG
+ * specification requires.
  */
 void policy_set_dir(struct policy *p, enum policy_dir dir, const char *path);
 
@@ -303,8 +303,8 @@ int policy_add_string(struct policy *p, enum string_list list,
 int policy_add_ignore(struct policy *p, const char *command,
 		      const char *text, struct origin origin, struct err *err);
 
-/* The reason of the entry whose text is exactly @text; false if there is none, and
- * it changes nothing where a stronger file gave a reason
+/* Set the reason of the entry whose text is exactly @text, unless a stronger file gave
+ * one. False if there is no such entry.
  */
 bool policy_set_reason(struct policy *p, enum string_list list,
 		       const char *text, const char *reason);

@@ -18,7 +18,7 @@ enum protected_kind {
 	PROTECTED_FILE,		/* A file of that name below any directory */
 	PROTECTED_DIR,		/* A directory likewise, and all below it */
 	PROTECTED_NOTED,		/* A file likewise, which may be written and is
-				 * named in the end
+				 * named at the end of the run
 				 */
 	PROTECTED_REPO,		/* Below a git directory, and those of its
 				 * submodules; "*" is one component
@@ -56,7 +56,7 @@ bool protected_applies(const struct policy *policy,
 
 /* The FILE or DIR row that protects the absolute @path, which lies below a
  * writable directory: one that names it, or a directory above it. NULL if
- * none does. Rows of a repository are the caller's, who knows where those are.
+ * none does. The caller, which finds git directories, checks rows of a repository.
  */
 const struct protected_row *protected_match(const struct policy *policy,
 					const char *path);
@@ -70,8 +70,8 @@ const char *protected_rest(const struct protected_row *row, const char *name);
 const struct protected_row *protected_noted(const struct policy *policy,
 					const char *path);
 
-/* False if neither protected_match() nor protected_leads() nor protected_noted() can
- * have something to say of @path, but for protected_leads_repo(): quick
+/* A quick test: false if none of protected_match(), protected_leads() without its part
+ * protected_leads_repo(), and protected_noted() can match @path
  */
 bool protected_may_match(const char *path);
 
@@ -95,8 +95,8 @@ bool protected_is_git_data(const char *name);
  */
 bool protected_is_head(const char *path);
 
-/* True if git may obey @path, by its name, wherever the git directory is called
- * something else: worth a look
+/* True if @path has the name of a file that git reads settings or hooks from: the
+ * directory above may be a git directory with another name than ".git"
  */
 bool protected_is_repo_name(const char *path);
 

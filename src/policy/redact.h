@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy/redact.h - a settings file without its secrets
  *
- * A company's ~/.npmrc names its registry and holds the token for it. Hidden as a
- * whole, npm would fall back to the public registry without a word.
+ * A company's ~/.npmrc has the address of its registry and the token for it. If the
+ * whole file was hidden, npm would use the public registry without a message.
  */
 
 #ifndef POLICY_REDACT_H

@@ -8,8 +8,8 @@
  * final "*" and "**" components fall away. "." and ".." are resolved first; ".."
  * may lead above the start, but not out of a wildcard.
  *
- * A rule that can never match, or that takes back another one ("!x"), is
- * an error: as a denial it would protect nothing without a message.
+ * A rule that can never match, or is negated ("!x"), is an error: as a denial it would
+ * protect nothing, without a message.
  */
 
 #include "policy/rule-path.h"
@@ -150,9 +150,7 @@ static void drop_final_stars(struct specifier *spec)
 	}
 }
 
-/* A name alone is meant at any depth, but an allow that says "this directory"
- * means the one here
- */
+/* A bare name matches at any depth, but a directory in an allow rule only here */
 static bool is_here(const struct specifier *spec, enum rule_action action)
 {
 	return spec->fixed || (action == ACTION_ALLOW && spec->whole);

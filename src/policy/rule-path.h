@@ -19,10 +19,10 @@ struct rule_bases {
 	const char *root, *cwd, *home;
 };
 
-/* The paths of @rule, which is RULE_PATH. A name alone is meant at any depth
- * below @bases->cwd, and so is a directory's ("name/", or with two stars) if
- * it is denied; where it is allowed, only the one there is meant. Fills in text,
- * path and glob. 0, or -EINVAL with a message and *@ret untouched.
+/* The paths of @rule, which is RULE_PATH. A bare name matches at any depth below
+ * @bases->cwd, and so does a directory's ("name/", or with two stars) in a deny rule;
+ * in an allow rule that matches in @bases->cwd only. Fills in text, path and glob. 0, or
+ * -EINVAL with a message and *@ret untouched.
  */
 int rule_path_init(struct path_rule *ret, const struct rule *rule,
 		   const struct rule_bases *bases, struct err *err);

@@ -40,8 +40,8 @@ enum setting_type {
 	TYPE_KINDS,
 };
 
-/* Which scopes may set a key. What a repository's files may set follows from what
- * the value asks for (enum ask_kind).
+/* Which scopes may set a key. What a repository's files may set depends on the kind of
+ * request (enum ask_kind).
  */
 enum guard {
 	GUARD_ANY,
@@ -68,7 +68,7 @@ enum tighten {
 	TIGHTEN_TIER, TIGHTEN_NET,	/* full; none */
 };
 
-/* What a value that does not tighten asks for */
+/* The kind of request that a value is, if it does not tighten */
 enum ask_kind {
 	ASK_NOTHING,
 	/* From a repository: when the user approves */
@@ -115,9 +115,7 @@ const struct setting *schema_respelled(enum setting_area area,
 const struct setting *schema_nearest(enum setting_area area,
 				     const char *path);
 
-/* The object of ours that a key at the top of a Claude file may have meant, or
- * NULL
- */
+/* "sandbox" or "permissions", if @name looks like a misspelling of it; or NULL */
 const char *schema_slip(const char *name);
 
 /* "true or false", "a list of paths": for errors and the manual */

@@ -22,12 +22,13 @@ struct file_reader;
  * @dirs:	"/etc", $CLAUDE_CONFIG_DIR and the XDG directories; NULL or not
  *		absolute means the default
  * @flag:	The argument of --settings: a file, or JSON text; or NULL
- * @as_srt:	@flag is what srt takes, and means what it means there
+ * @as_srt:	srt must accept @flag, and it means what it means to srt
  * @no_settings: Managed files only
- * @options:	Adds what the command line says, between the managed files and
- *		the others; may be NULL
- * @approves:	True if the user approved of @line (asks.h) for @id: a repository's
- *		git directory or directory, or the file of --settings. NULL: no
+ * @options:	Adds the rules of the command line, after the managed files and
+ *		before the others; may be NULL
+ * @approves:	True if the user approved @line (asks.h) for @id: a repository's git
+ *		directory or directory, or the file of --settings. NULL: nothing is
+ *		approved
  * @pinned:	Digests of asks that are approved, as $CLOCHE_TRUST has them
  * @variable:	Looks up a variable of the caller's; NULL: there is none
  * @check:	Collect every error in the report instead of stopping
@@ -50,9 +51,9 @@ struct settings_request {
 	char *owned[3];
 };
 
-/* "/etc". What is shipped (etc-dir.c) is a constant; etc-dir-test.c, which only the test
- * program links, obeys $CLOCHE_ROOT_ETC: a variable of the environment must not
- * choose the managed policy.
+/* "/etc". In the installed program this is a constant (etc-dir.c), because a variable
+ * of the environment must not choose the managed policy. The test program links
+ * etc-dir-test.c instead, which reads $CLOCHE_ROOT_ETC.
  */
 const char *etc_dir(void);
 
@@ -73,15 +74,15 @@ int settings_load(const struct settings_request *req, struct policy **ret,
 		  struct settings_report *report, struct err *err);
 
 /* As with @req->check, about one file's @text alone, as a file of @scope:
- * "policy check FILE". The name tells cloche's own files from the others. The
- * policy is discarded.
+ * "policy check FILE". A file called .cloche.json or policy.json is parsed as cloche's
+ * own. The policy is discarded.
  */
 int settings_check_text(const struct settings_request *req, enum scope scope,
 			const char *name, const char *text, size_t n,
 			struct settings_report *report, struct err *err);
 
-/* All that @n bytes of @text open and close, added to @ret: "policy diff". @dir is
- * where its paths start. 0, or a negative errno with a message.
+/* Append all grants and denials of @n bytes of @text to @ret: "policy diff". Relative
+ * paths start at @dir. 0, or a negative errno with a message.
  */
 int settings_reach(const struct settings_request *req, const char *name,
 		   const char *dir, const char *text, size_t n,

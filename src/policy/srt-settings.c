@@ -517,8 +517,8 @@ static int check_credentials(const json_t *root, const json_t *credentials,
 	return check_pairs(credentials, err);
 }
 
-/* What srt does not look at on this system, and we would: Unix sockets by path
- * and ports on the host. Where it leaves the file system alone, its lists.
+/* Remove what srt ignores on Linux and cloche would apply: Unix sockets by path and
+ * ports on the host; and the lists of paths where filesystem.disabled is set
  */
 static void drop_unused(json_t *root)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy/srt-settings.h - check a settings file of srt as srt does
  *
- * Our own grammar takes more than srt's (single labels, ranges, further keys).
- * Called as srt, cloche must refuse what srt refuses and ignore what srt
- * ignores, or a file would mean one thing here and another there.
+ * Our own grammar accepts more than srt's (single labels, ranges, further keys).
+ * Called as srt, cloche must refuse what srt refuses and ignore what srt ignores, so
+ * that a file means the same to both.
  */
 
 #ifndef POLICY_SRT_SETTINGS_H
