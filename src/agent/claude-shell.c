@@ -161,7 +161,9 @@ char *agent_project(pid_t pid, struct err *err)
 	return mem_strndup(real, (size_t)n);
 }
 
-/* Make the file, or take one that is ours alone; else the directory is forgotten */
+/* Make the file, or accept one that belongs to us alone. If that fails, the agent does not
+ * learn the last directory.
+ */
 static bool make_cwd_file(const char *path)
 {
 	auto_close int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
@@ -172,7 +174,9 @@ static bool make_cwd_file(const char *path)
 	       st.st_uid == geteuid() && st.st_nlink == 1;
 }
 
-/* Without the line's last part, which a failed command does not reach, there is none */
+/* Remove the file if it is empty: the line writes it at its end, which a failed command
+ * does not reach
+ */
 static void remove_empty(const char *path)
 {
 	struct stat st;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/edit-record.h - what an edit of an agent's settings has replaced, to undo it
  *
- * An edit puts a piece into the text in the place of another, often of nothing. Both
- * pieces and the place are recorded in our state directory, which no sandbox sees.
- * Undoing it leaves what others have changed around the piece in the meantime.
+ * An edit replaces a piece of the text, often an empty one, by another. Both pieces and
+ * their offset are recorded in cloche's state directory, which no sandboxed command can
+ * read. Undoing an edit keeps changes that were made elsewhere in the file since.
  */
 
 #ifndef AGENT_EDIT_RECORD_H
@@ -21,7 +21,7 @@ struct err;
  * @created:	There was no file
  * @made_dir:	Nor its directory
  * @at:		Where @new was put, in the place of @old
- * @more:	What else the editor wants to know later, or NULL
+ * @more:	Further data of the caller, or NULL
  */
 struct edit_record {
 	bool created, made_dir;

@@ -164,19 +164,24 @@ static bool is_our_entry(const struct agent *agent, const json_t *entry)
 	return json_array_size(hooks) > 0;
 }
 
-/* The first entry of ours in the list at hooks.EVENT, or its length */
-static size_t find_entry(const struct agent *agent, const struct buf *text,
-			 const char *event, size_t from, size_t *ret_len)
+static json_t *parse_text(const struct buf *text)
 {
-	auto_json json_t *root = json_parse(buf_str(text), text->len, "", NULL);
-	const json_t *list = json_object_get(json_object_get(root, "hooks"),
-					     event);
-	const size_t len = json_array_size(list);
-	size_t i = from;
+	return json_parse(buf_str(text), text->len, "", NULL);
+}
 
-	while (i < len && !is_our_entry(agent, json_array_get(list, i)))
+static json_t *list_of(const json_t *root, const struct agent_event *event)
+{
+	return json_object_get(json_object_get(root, "hooks"), event->theirs);
+}
+
+/* The first entry of ours in @list, or its length */
+static size_t find_entry(const struct agent *agent, const json_t *list)
+{
+	size_t i = 0;
+
+	while (i < json_array_size(list) &&
+	       !is_our_entry(agent, json_array_get(list, i)))
 		i++;
-	*ret_len = len;
 	return i;
 }
 
@@ -187,16 +192,13 @@ static void replace(struct buf *text, struct buf *next)
 	*next = (struct buf){ 0 };
 }
 
-/* The value of Claude Code's prefix in @text, to be freed; or NULL */
-static char *prefix_in(const struct buf *text)
+/* The value of Claude Code's prefix, or NULL */
+static const char *prefix_in(const json_t *root)
 {
-	auto_json json_t *root = json_parse(buf_str(text), text->len, "", NULL);
-	const char *value = json_get_text(json_object_get(root, "env"), PREFIX);
-
-	return value ? mem_strdup(value) : NULL;
+	return json_get_text(json_object_get(root, "env"), PREFIX);
 }
 
-/* A script that an earlier time has installed, wherever its home was */
+/* A script that cloche installed, in whichever home */
 static bool is_our_prefix(const char *value)
 {
 	return value && strstr(value, "/cloche/" HOOK_SCRIPTS "/claude-shell");
@@ -206,13 +208,13 @@ static bool is_our_prefix(const char *value)
 static int take_prefix(struct buf *text, struct err *err)
 {
 	static const char key[] = "\"" PREFIX "\"";
-	auto_free char *value = prefix_in(text);
+	auto_json json_t *root = parse_text(text);
 	struct json_place at;
 	struct buf next = { 0 };
 	const char *s = buf_str(text);
 	size_t from, to;
 
-	if (!is_our_prefix(value))
+	if (!is_our_prefix(prefix_in(root)))
 		return 0;
 	if (json_locate(s, text->len, "env." PREFIX, &at) < 0)
 		return fail(err, -ENOENT, "there is no env." PREFIX);
@@ -245,18 +247,21 @@ static int take_out(const struct agent *agent, struct buf *text,
 		return found;
 	for (size_t i = 0; (event = agent_event_at(agent, i)); i++) {
 		auto_free char *path = mem_printf("hooks.%s", event->theirs);
-		size_t len, at = 0;
 
-		while ((at = find_entry(agent, text, event->theirs, at,
-					&len)) < len) {
+		for (;; found++) {
+			auto_json json_t *root = parse_text(text);
+			const json_t *list = list_of(root, event);
+			const size_t at = find_entry(agent, list);
 			struct buf next = { 0 };
-			const int r = json_edit_remove(buf_str(text), text->len,
-						  path, at, &next, err);
+			int r;
 
+			if (at == json_array_size(list))
+				break;
+			r = json_edit_remove(buf_str(text), text->len, path, at,
+					     &next, err);
 			if (r < 0)
 				return r;
 			replace(text, &next);
-			found++;
 		}
 	}
 	return found;
@@ -283,19 +288,12 @@ static int add_value(const struct hook_target *t, struct buf *text,
 	return 0;
 }
 
-static bool has_key(const struct buf *text, const char *key)
-{
-	auto_json json_t *root = json_parse(buf_str(text), text->len, "", NULL);
-
-	return json_object_get(root, key);
-}
-
 static int put_in(const struct hook_target *t, struct buf *text, struct err *err)
 {
+	auto_json json_t *root = parse_text(text);
+	const char *other = prefix_in(root);
 	const struct agent_event *event;
 	int r = 0;
-
-	auto_free char *other = prefix_in(text);
 
 	if (sets_variable(t) && other)
 		return fail(err, -EEXIST, "%s: env." PREFIX " is '%s' already, which is not ours; remove it first",
@@ -304,7 +302,7 @@ static int put_in(const struct hook_target *t, struct buf *text, struct err *err
 		r = add_value(t, text, "env." PREFIX, json_string(t->prefix),
 			      false, err);
 	/* Cursor reads no file without its version */
-	if (r == 0 && t->agent->id == AGENT_CURSOR && !has_key(text, "version"))
+	if (r == 0 && t->agent->id == AGENT_CURSOR && !json_object_get(root, "version"))
 		r = add_value(t, text, "version", json_integer(1), false, err);
 	for (size_t i = 0; r == 0 && (event = event_at(t, i)); i++) {
 		auto_free char *path = mem_printf("hooks.%s", event->theirs);
@@ -314,14 +312,20 @@ static int put_in(const struct hook_target *t, struct buf *text, struct err *err
 	return r;
 }
 
+/* True if Claude Code's prefix is @t's, or @t has none */
+static bool has_our_prefix(const struct hook_target *t, const json_t *root)
+{
+	const char *prefix = prefix_in(root);
+
+	return !sets_variable(t) || (prefix && !strcmp(prefix, t->prefix));
+}
+
 /* True if each list has our entry, just as it would be made now */
 static bool is_installed(const struct hook_target *t, const struct buf *text)
 {
-	auto_json json_t *root = json_parse(buf_str(text), text->len, "", NULL);
-	const json_t *hooks = json_object_get(root, "hooks");
-	auto_free char *prefix = prefix_in(text);
+	auto_json json_t *root = parse_text(text);
 	const struct agent_event *event;
-	bool all = hooks && (!sets_variable(t) || (prefix && !strcmp(prefix, t->prefix)));
+	bool all = has_our_prefix(t, root);
 
 	for (size_t i = 0; all && (event = event_at(t, i)); i++) {
 		auto_json json_t *want = entry_for(t, event);
@@ -329,8 +333,7 @@ static bool is_installed(const struct hook_target *t, const struct buf *text)
 		size_t k;
 		bool found = false;
 
-		json_array_foreach(json_object_get(hooks, event->theirs), k,
-				   entry)
+		json_array_foreach(list_of(root, event), k, entry)
 			found = found || json_equal(entry, want);
 		all = found;
 	}
@@ -466,15 +469,10 @@ int hook_install(const struct hook_target *t, struct err *err)
 
 char *hook_command(const struct hook_target *t)
 {
-	const struct agent_event *event = agent_event_at(t->agent, 0);
-	auto_buf struct buf text = { 0 };
-	auto_json json_t *root =
-		fs_read(AT_FDCWD, t->file, JSON_TEXT_MAX, &text, NULL) < 0 ? NULL :
-		json_parse(buf_str(&text), text.len, "", NULL);
-	json_t *list = json_object_get(json_object_get(root, "hooks"), event->theirs);
-	size_t len, at = find_entry(t->agent, &text, event->theirs, 0, &len);
-	json_t *entry = json_array_get(list, at);
-	json_t *hook = json_array_get(json_object_get(entry, "hooks"), 0);
+	auto_json json_t *root = json_read(AT_FDCWD, t->file, NULL);
+	const json_t *list = list_of(root, agent_event_at(t->agent, 0));
+	const json_t *entry = json_array_get(list, find_entry(t->agent, list));
+	const json_t *hook = json_array_get(json_object_get(entry, "hooks"), 0);
 	const char *command = json_get_text(hook ? hook : entry, "command");
 
 	return command ? mem_strdup(command) : NULL;
@@ -507,16 +505,11 @@ char *agent_settings_file(const struct agent *agent, struct err *err)
 
 bool hook_is_installed(const struct hook_target *t)
 {
-	const struct agent_event *event = agent_event_at(t->agent, 0);
-	auto_buf struct buf text = { 0 };
-	auto_free char *prefix = NULL;
-	size_t len = 0;
+	auto_json json_t *root = json_read(AT_FDCWD, t->file, NULL);
+	const json_t *list = list_of(root, agent_event_at(t->agent, 0));
 
-	if (fs_read(AT_FDCWD, t->file, JSON_TEXT_MAX, &text, NULL) < 0)
-		return false;
-	prefix = prefix_in(&text);
-	return find_entry(t->agent, &text, event->theirs, 0, &len) < len &&
-	       (!sets_variable(t) || (prefix && !strcmp(prefix, t->prefix)));
+	return find_entry(t->agent, list) < json_array_size(list) &&
+	       has_our_prefix(t, root);
 }
 
 static int edit_uninstall(void *arg, const struct buf *text, bool exists,

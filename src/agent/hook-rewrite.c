@@ -2,11 +2,10 @@
 /*
  * agent/hook-rewrite.c - a command line of an agent becomes `cloche run ...`
  *
- * Theory of operation: the line is a constant head and one quoted word. So
- * what is ours is known by making it again: only a line that comes out byte
- * for byte the same is ours, and nothing in it is believed. Any other line that
- * starts a sandbox of ours looks like a wrapper and is none: it is refused,
- * for a later reader must not take it for one.
+ * Theory of operation: the line is a constant head and one quoted word. To recognize
+ * a line of ours, the command is taken out and the line is made again: only if the
+ * result is byte for byte the same, the line is ours. Any other line that starts
+ * `cloche run` is refused: the model could have written it with options of its own.
  */
 
 #include <stdint.h>

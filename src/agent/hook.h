@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/hook.h - an agent asks before it runs a command: what to answer
+/* agent/hook.h - the hooks of agents: request, verdict, response, installation
  *
- * An agent hands its hook a JSON object and obeys the one that comes back. The
- * agents differ in names and in what they believe; agents.def and hook-response.c
- * know that, the rest does not. Nothing here reads a descriptor or prints.
+ * Before it runs a command, an agent sends a JSON object to its hook and follows the
+ * response. Names and formats differ by agent: these are in agents.def and
+ * hook-response.c only. Nothing here reads a descriptor or prints.
  */
 
 #ifndef AGENT_HOOK_H
@@ -63,7 +63,7 @@ const struct agent_event *agent_event_find(const struct agent *agent,
 const struct agent_event *agent_event_at(const struct agent *agent, size_t i);
 /* "claude, codex, ..." */
 void agent_names(struct buf *out);
-/* Try the name of each agent for what was probably meant */
+/* Try the name of each agent as the one that was meant */
 void agent_near(struct text_near *near);
 void agent_event_names(const struct agent *agent, struct buf *out);
 
@@ -108,7 +108,7 @@ char *hook_session_name(const struct agent *agent, const char *id);
  * @project:	The writable directory; absolute
  * @in_project:	The command starts there, and not elsewhere: only then do
  *		excludedCommands count
- * @objection:	Why the agent would not do so, or NULL
+ * @objection:	Why the agent would not run commands by that program, or NULL
  */
 struct hook_wrapper {
 	const char *program;
@@ -139,8 +139,8 @@ enum hook_verdict {
 };
 
 /**
- * struct hook_decision - The answer
- * @reason:	Words, or NULL with HOOK_NO_OPINION
+ * struct hook_decision - The verdict and the command that replaces the agent's
+ * @reason:	A text for the user, or NULL with HOOK_NO_OPINION
  * @command:	To be run instead, or NULL: as it is
  */
 struct hook_decision {
@@ -156,14 +156,14 @@ void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
 		 struct hook_decision *ret);
 void hook_decision_done(struct hook_decision *d);
 
-/* Append what the agent wants to read; nothing where silence says it. 0, or
- * -EINVAL with a message: then the answer must be no.
+/* Append the response for the agent; nothing if it needs none. 0, or -EINVAL with a
+ * message: the command must then be refused.
  */
 int hook_reply(const struct hook_call *call, const struct hook_decision *d,
 	       struct buf *out, struct err *err);
 
-/* Append @words for the agent, and where it can for the user, at EVENT_START; no
- * words, no more than the agent must have
+/* Append the response to EVENT_START: @words for the agent, and for the user where the
+ * agent shows them. With empty @words, the shortest valid response.
  */
 int hook_reply_words(const struct hook_call *call, const char *words,
 		     struct buf *out, struct err *err);
@@ -200,7 +200,7 @@ int hook_write_settings(const struct hook_target *t, struct err *err);
 void hook_remove_settings(const struct hook_target *t);
 void hook_remove_script(const struct hook_target *t);
 
-/* Add our hooks to the agent's settings; those of an earlier time go. 1, 0 if
+/* Add our hooks to the agent's settings, in place of earlier ones of ours. 1, 0 if
  * they were there, or a negative errno with a message.
  */
 int hook_install(const struct hook_target *t, struct err *err);
@@ -232,7 +232,7 @@ bool hook_try(const struct hook_target *t);
 /* True if Codex has recorded that the user reviewed the hooks in @file */
 bool hook_is_reviewed(const char *file);
 
-/* True if a daemon of Codex runs: it keeps the settings of its own start */
+/* True if a daemon of Codex runs, which still has the settings of its start */
 bool hook_has_codex_daemon(void);
 
 /* Append a line for each settings file of the project in the current directory that

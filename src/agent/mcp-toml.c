@@ -71,23 +71,15 @@ static bool take(struct toml *t, char c)
 	return true;
 }
 
+/* In UTF-8 */
 static void add_character(struct buf *out, unsigned long c)
 {
-	if (c < 0x80) {
-		buf_addc(out, (char)c);
-	} else if (c < 0x800) {
-		buf_addc(out, (char)(0xc0 | c >> 6));
-		buf_addc(out, (char)(0x80 | (c & 0x3f)));
-	} else {
-		if (c < 0x10000) {
-			buf_addc(out, (char)(0xe0 | c >> 12));
-		} else {
-			buf_addc(out, (char)(0xf0 | c >> 18));
-			buf_addc(out, (char)(0x80 | (c >> 12 & 0x3f)));
-		}
-		buf_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-		buf_addc(out, (char)(0x80 | (c & 0x3f)));
-	}
+	static const unsigned char leads[] = { 0, 0xc0, 0xe0, 0xf0 };
+	const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+
+	buf_addc(out, (char)(leads[more] | c >> 6 * more));
+	for (int i = more - 1; i >= 0; i--)
+		buf_addc(out, (char)(0x80 | (c >> 6 * i & 0x3f)));
 }
 
 /* Behind a backslash */

@@ -66,7 +66,7 @@ struct mcp_span {
  * @list:	Where the list of arguments stands; empty if there is none
  * @args:	Where each argument stands
  * @env:	Names of the variables that the entry sets or passes on
- * @odd:	Not understood: it has a command, but is not as agents write it
+ * @odd:	It has a command, but not as a string with a list of strings as arguments
  * @inline_table: In TOML: the entry is { ... } on one line
  * @key:	In TOML: where the key of the command starts
  */
@@ -110,8 +110,8 @@ int mcp_read(const struct mcp_file *file, struct mcp_servers *ret, struct err *e
 /* The index of the first word of the old command line, where @s is wrapped; else 0 */
 size_t mcp_wrapped_at(const struct mcp_file *file, const struct mcp_server *s);
 
-/* A variable that the entry sets and that would decide which files cloche itself
- * obeys, or which program is cloche; or NULL
+/* A variable that the entry sets and that would change which settings cloche reads, or
+ * which program is started as cloche; or NULL
  */
 const char *mcp_steering_variable(const struct mcp_server *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compat/applet.h - programs that cloche stands in for, by name */
+/* compat/applet.h - programs whose command line cloche accepts, by name */
 
 #ifndef COMPAT_APPLET_H
 #define COMPAT_APPLET_H

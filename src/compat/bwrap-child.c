@@ -2,10 +2,10 @@
 /*
  * compat/bwrap-child.c - bwrap's first process, from fork to the command
  *
- * Should: do what the plan says, in bubblewrap's order, since callers see it:
- * nothing before the process outside allows it, mounts while the user namespace
- * still gives the right to, capabilities and filters last. Mustn't: leave open
- * what is ours, or run anything after a failed step.
+ * Should: carry out the plan in bubblewrap's order, which callers can observe:
+ * nothing before the process outside allows it, mounts while the user namespace still
+ * has the right, capabilities and filters last. Mustn't: leave our descriptors open,
+ * or run anything after a failed step.
  *
  * With a pid namespace this process is its process 1 and stays, until all in
  * there have ended; so does it for locks and the descriptor to hold. Else it

@@ -2,9 +2,9 @@
 /*
  * compat/bwrap.c - cloche as bwrap: start the sandbox, wait for its end
  *
- * Unlike the supervisor this passes no signal on and decides nothing: as with
- * bubblewrap, a caller that wants the sandbox to end with us says
- * --die-with-parent. So there is nothing to wait for but the first process.
+ * Unlike the supervisor, this process forwards no signal and only waits for the
+ * sandbox's first process. As with bubblewrap, --die-with-parent ends the sandbox
+ * together with this process.
  */
 
 #include "compat/bwrap.h"
@@ -55,7 +55,7 @@ static bool has_user_namespaces(void)
 		strcmp(buf_str(&limit), "0\n") != 0);
 }
 
-/* What is only to be tried: make it if the kernel has it */
+/* Add the optional namespaces that the kernel has */
 static int try_namespaces(struct bwrap_plan *plan, struct err *err)
 {
 	const bool cgroup = access("/proc/self/ns/cgroup", F_OK) == 0;
@@ -104,7 +104,7 @@ static int take_pid(struct first *first, struct err *err)
 	return first->pid > 0 ? 0 : fail(err, -EPROTO, "the sandbox's process is unknown");
 }
 
-/* Must the first process wait until others know of it? */
+/* True if the first process must wait until this one has written about it */
 static bool must_wait(const struct bwrap_plan *plan)
 {
 	return plan->info >= 0 || plan->status >= 0 || plan->userns_block >= 0;
@@ -198,7 +198,7 @@ static void write_exit(const struct bwrap_plan *plan, int code)
 		(void)close(plan->status);
 }
 
-/* The rest of our privileges, which are needed no more */
+/* Drop the rest of our privileges */
 static int renounce(const struct bwrap_plan *plan, pid_t parent,
 		    struct err *err)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compat/bwrap.h - bubblewrap: its command line, as a plan that is carried out
  *
- * A plan of cloche (plan/plan.h) comes from a policy, and all of it holds in
- * every run. This one has what a caller asked for, in the caller's order, and
- * nothing else. Both are built from the same pieces (sandbox/mount-fd.h,
- * sandbox/stages.h, sandbox/netns.h).
+ * A plan of cloche (plan/plan.h) comes from a policy, and every run carries out all
+ * of it. A bwrap plan has the operations of a command line, in its order, and nothing
+ * else. Both use the same functions (sandbox/mount-fd.h, sandbox/stages.h,
+ * sandbox/netns.h).
  */
 
 #ifndef COMPAT_BWRAP_H
@@ -69,16 +69,16 @@ struct bwrap_op {
  * @no_userns:	The command may make no user namespace
  * @assert_no_userns: Fail if it could
  * @uid, @gid:	Inside; -1 is as outside
- * @host_uid, @host_gid: Outside, where a process inside cannot ask for them
+ * @host_uid, @host_gid: The user and group outside, which are not known inside
  * @caps:	Capabilities that the command keeps, if @caps_used
  * @filters:	Descriptors with seccomp programs, in the order of loading
  * @locks:	Files to hold a read lock on
- * @hostname:	Set by an operation; here to see whether there is one
+ * @hostname:	As in the operation that sets it, or NULL
  * @cwd:	Where to start, or NULL
  * @block:	Read before the command starts
  * @userns_block: Read before anything else: another process maps users until then
- * @info, @status: Where to tell about the sandbox, and its end
- * @syncs:	Held open as long as the sandbox
+ * @info, @status: Descriptors for facts about the sandbox, and its end
+ * @syncs:	Kept open as long as the sandbox exists
  * @memory:	What @ops and the like point into, owned
  */
 struct bwrap_plan {
@@ -155,7 +155,7 @@ int bwrap_check(struct bwrap_plan *plan, uid_t uid, struct err *err);
 int bwrap_build(struct bwrap_plan *plan, struct err *err);
 
 /* bwrap-child.c: the sandbox's first process, all the way to the command. What it
- * says on @socket is struct sandbox_message: SANDBOX_STARTED with its pidfd if it
+ * sends on @socket is struct sandbox_message: SANDBOX_STARTED with its pidfd if it
  * joined a pid namespace; SANDBOX_FAILED with a message; SANDBOX_READY when only the
  * command's execve() is left; SANDBOX_EXITED where a process 1 of ours waits for
  * it. With @wait_first it does nothing before a byte has come.

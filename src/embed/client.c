@@ -2,10 +2,10 @@
 /*
  * embed/client.c - cloche.h: runs, each with a supervisor in another process
  *
- * Should: leave the caller's process as it was: no fork() of its memory (the
- * spawn shares it until the program is there), no signal touched, no
- * descriptor left but the socket and the epoll instance behind it, all closed
- * on exec. Mustn't: wait for anything but a process that is ending.
+ * Should: not change the caller's process: no fork() (posix_spawn() shares its
+ * memory until the exec), no signal handler, no descriptor but the socket and the
+ * epoll instance, both closed on exec. Mustn't: wait for anything but a process that
+ * is ending.
  *
  * The supervisor is a child, and reaped here as soon as its socket is closed.
  * A host that waits for every child may be quicker: the status comes over the
@@ -40,9 +40,9 @@ enum {
 
 /**
  * struct cloche_run - A command under its supervisor
- * @owner:	The process that started it: a fork of it is none
+ * @owner:	The process that started it; a fork of that must not use the run
  * @supervisor:	0 when it is reaped
- * @greeted:	It is a program that goes with us
+ * @greeted:	The supervisor has the version of this library
  * @early:	Signals for a command that may not run yet: bits
  * @bare:	It became the command itself
  * @reported:	Its last message came
@@ -180,7 +180,7 @@ static void take(void *arg, enum wire_verb verb, const char *const *w)
 	}
 }
 
-/* It closed its socket: it ends, or has become a command that may take long */
+/* The supervisor closed its socket: it is ending, or has become the command */
 static bool reap(cloche_run *run, int flags)
 {
 	int status = 0;
@@ -234,7 +234,7 @@ static int on_bare_end(void *arg)
 	return 0;
 }
 
-/* The exec that closed its socket is behind it */
+/* True if the supervisor has become the command: its exec closed the socket */
 static bool is_command(const cloche_run *run)
 {
 	return run->bare && run->wire.source.fn == on_bare_end;
@@ -323,8 +323,8 @@ int cloche_start(cloche_sandbox *sandbox,
 	return 0;
 }
 
-/* When we have nothing more to say it ends what it supervises. If not, or if it
- * is the command itself by now, we end it.
+/* The supervisor ends the sandbox when our end of the socket is shut down. If it does
+ * not, or if it has become the command, it is killed.
  */
 static void end_supervisor(cloche_run *run)
 {
@@ -355,7 +355,7 @@ void cloche_run_free(cloche_run *run)
 		if (run->supervisor)
 			end_supervisor(run);
 	} else {
-		/* The epoll instance is our parent's as well: hands off */
+		/* The parent uses the same epoll instance: do not change it */
 		run->wire.loop = NULL;
 	}
 	wire_done(&run->wire);
@@ -395,7 +395,7 @@ int cloche_run_wait(cloche_run *run, struct cloche_result *result)
 	return run->error;
 }
 
-/* 0 if the supervisor still listens */
+/* 0 if the supervisor can still receive messages */
 static int check(cloche_run *run)
 {
 	run->err.msg[0] = '\0';
@@ -424,7 +424,7 @@ int cloche_run_signal(cloche_run *run, int signal)
 		return r;
 	if (is_command(run))
 		return kill(run->supervisor, signal) < 0 ? -errno : 0;
-	/* If it becomes the command, it will not have read this */
+	/* A supervisor that becomes the command does not read the message */
 	if (!run->started)
 		run->early |= 1ULL << (signal - 1);
 	if (run->bare)

@@ -62,7 +62,7 @@ static int read_words(struct buf *text, struct err *err)
 	return 0;
 }
 
-/* A host that reads the command's output to its end may serve our socket only then */
+/* A caller may read the command's output to its end before it reads our socket */
 static void release_streams(void)
 {
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);

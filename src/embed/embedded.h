@@ -6,8 +6,8 @@
 
 struct err;
 
-/* The supervisor of a run that the library started (ipc/wire.h). An exit
- * status; whatever there is to say goes to the library.
+/* Supervise a run that the library started (ipc/wire.h). Messages go to the library.
+ * Return: the exit status.
  */
 int cli_embedded(int argc, char **argv, struct err *err);
 

@@ -2,10 +2,10 @@
 /*
  * embed/launch.c - start the program that supervises a run
  *
- * posix_spawn() shares the caller's memory until the exec, so it costs the same
- * in a process of any size, and is safe in one with threads. What it gets is
- * arranged here, above the numbers it will have there; everything else of the
- * caller's is closed, also what was left open on exec.
+ * posix_spawn() shares the caller's memory until the exec, so it costs the same in a
+ * process of any size and is safe in one with threads. The descriptors for the program
+ * are copied above the numbers that they get there; all others of the caller are
+ * closed, also those without close-on-exec.
  */
 
 #include "embed/run-api.h"
@@ -115,7 +115,7 @@ static int lift(int fd, struct err *err)
 				     : -1;
 	const int copy = fcntl(fd < 0 ? null : fd, F_DUPFD_CLOEXEC, ABOVE);
 
-	/* Less than that many are allowed */
+	/* The limit of open files is below ABOVE */
 	if (copy < 0 && errno == EINVAL)
 		errno = EMFILE;
 	return copy < 0 ? fail_errno(err, "descriptor %d", fd) : copy;
@@ -137,8 +137,8 @@ static int arrange(posix_spawn_file_actions_t *actions, const int *fds)
 	return r;
 }
 
-/* The command must find the signals as a program usually does, not as this
- * thread has them
+/* The command gets default signal handlers and no blocked signals, whatever this thread
+ * has
  */
 static int reset_signals(posix_spawnattr_t *attr)
 {

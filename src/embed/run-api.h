@@ -17,12 +17,13 @@ struct cloche_sandbox {
 	struct err err;
 };
 
-/* Copy a caller's sized struct into @to, which has @size bytes: what the caller
- * does not know is zero, what we do not know must be. 0, or -E2BIG.
+/* Copy a caller's sized struct into @to, which has @size bytes. Members that the
+ * caller's version lacks become zero; members that this version lacks must be zero. 0,
+ * or -E2BIG.
  */
 int api_copy(void *to, size_t size, const void *from);
 
-/* The other way round: fill what the caller's struct has */
+/* The reverse: fill in the members that the caller's struct has */
 void api_give(void *to, const void *from, size_t size);
 
 /* Start the program that supervises a run, with @socket (which stays the caller's);

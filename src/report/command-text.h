@@ -9,7 +9,7 @@
 
 struct buf;
 
-/* What stands for a part that was cut */
+/* Replaces a part that was cut */
 #define COMMAND_TEXT_CUT "***"
 
 /**

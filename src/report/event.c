@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report/event.c - one record in the terms of collectors: journald, OTLP, OCSF, Prometheus */
+/* report/event.c - one record in the formats of collectors: journald, OTLP, OCSF, Prometheus */
 
 #include "report/event.h"
 
@@ -86,7 +86,7 @@ static void set_message(struct event *event)
 	event->message = buf_take(&safe);
 }
 
-/* Only what the readers of records accept is a record */
+/* Fails for lines that are neither a record of a run nor of a refusal */
 static int read_kind(const char *line, size_t n, struct event *event)
 {
 	struct run_record run;
@@ -351,7 +351,7 @@ static void count_for(json_t *counts, const char *metric, const char *label,
 	json_object_set_new(counts, series, json_integer(json_integer_value(now) + more));
 }
 
-/* A label is one of a few words of ours, whatever the record says */
+/* A label is one of three fixed words, whatever the record has */
 static const char *tier_label(const char *tier)
 {
 	return !strcmp(tier, "full") ? "full" : !strcmp(tier, "landlock") ? "landlock" : "other";

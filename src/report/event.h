@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report/event.h - one record in the terms of collectors: journald, OTLP, OCSF, Prometheus
+/* report/event.h - one record in the formats of collectors: journald, OTLP, OCSF, Prometheus
  *
  * A record becomes one event: an id, a time, a message and a flat list of named values,
- * from which every format is written. What leaves the machine is what the record has.
+ * from which every format is written. Nothing is exported that is not in the record.
  */
 
 #ifndef REPORT_EVENT_H
@@ -48,9 +48,9 @@ json_t *otlp_request(json_t *records, const char *host);
 /* One event of OCSF: file system, network, DNS or process activity, else a base event */
 json_t *event_to_ocsf(const struct event *event, const char *host);
 
-/* Add what @event counts for to @counts: {"cloche_runs_total{...}": 3, ...} */
+/* Add @event to the counters in @counts: {"cloche_runs_total{...}": 3, ...} */
 void event_count(const struct event *event, json_t *counts);
-/* The same in the text format of Prometheus */
+/* @counts in the text format of Prometheus */
 void counts_to_prometheus(json_t *counts, struct buf *out);
 
 #endif /* REPORT_EVENT_H */

@@ -2,12 +2,12 @@
 /*
  * report/report.c - one run's refusals on their way to ring, stream and store
  *
- * Theory of operation: the first of a kind goes out at once, if the rate
- * allows; repeats are only counted. What the rate held back, and the final
- * counts, go out when an entry leaves the ring or at the end. So the readers
- * see each refusal live, then at most once more with its count; the store's
- * reader keeps the last line of each. Whatever could not go out is counted and
- * the closing record says how many.
+ * Theory of operation: a new refusal is written at once, unless the rate limit
+ * is reached; repeats are only counted. Records that the limit held back, and the
+ * final counts, are written when an entry leaves the ring or at the end. So a reader
+ * gets each refusal live, then at most once more with its count; the store's reader
+ * keeps the last line of each. Records that could not be written are counted, and
+ * the closing record has that number.
  */
 
 #include "report/report.h"
@@ -35,7 +35,7 @@
 enum { STAT_MAX = 256, PARENTS_MAX = 16 };
 
 /**
- * struct report - The configuration, copies of its strings, and what came of it
+ * struct report - The configuration, copies of its strings, and the state of the report
  * @rest:	Of the last line, which the stream did not take
  * @last_pid, @parents: The process of the last record, and its ancestors
  */
@@ -78,8 +78,8 @@ static void write_rest(struct report *report)
 	memmove(rest->p, rest->p + done, rest->len);
 }
 
-/* 0 if the reader has it, or its beginning. A reader that is gone or does not read loses lines:
- * it must not hold up the run.
+/* 0 if the line was written, or its beginning. Lines are dropped if the reader is gone
+ * or does not read: it must not delay the run.
  */
 static int write_stream(struct report *report, const struct violation *v)
 {
@@ -152,8 +152,9 @@ static char *exe_of(pid_t pid)
 	return n > 0 ? mem_strndup(path, (size_t)n) : NULL;
 }
 
-/* One ancestor before those that *@text has; what it calls itself cannot be taken for
- * two. The sandbox's init, which is our child, is left out. Return: its parent, or 0.
+/* Put the ancestor @pid before those in *@text. A "/" in its name is replaced, because it
+ * separates two. The sandbox's init, which is our child, is left out. Return: the parent
+ * of @pid, or 0.
  */
 static pid_t add_parent(pid_t pid, char **text)
 {
@@ -206,7 +207,7 @@ static void complete(struct report *report, const struct violation *v,
 		ret->parents = mem_strdup(report->parents);
 	if (!ret->time_ms)
 		ret->time_ms = now_ms(CLOCK_REALTIME);
-	/* Of files and sockets the observer knows more than the record says */
+	/* The observer has filled in the suggestions for files and sockets */
 	if (ret->kind != VIOLATION_FS_WRITE && ret->kind != VIOLATION_FS_CREATE &&
 	    ret->kind != VIOLATION_FS_RENAME && ret->kind != VIOLATION_FS_READ &&
 	    ret->kind != VIOLATION_UNIX_SOCKET)

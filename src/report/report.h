@@ -32,7 +32,8 @@ enum {
  * @assign:	Fills in the run and the command of a record from its process, with
  *		@arg, where a sandbox has several; or NULL
  * @store_dir:	The store's directory, or NULL for none
- * @nested:	A sandbox around this one reports as well: no word of what this one lacks
+ * @nested:	A sandbox around this one reports as well: this one prints no note about
+ *		missing reports
  */
 struct report_config {
 	const char *run, *command;
@@ -49,8 +50,8 @@ struct report_config {
 /* A fresh id: sorts by time, 26 characters of Crockford's base 32 */
 void report_run_id(char ret[REPORT_RUN_SIZE]);
 
-/* The store is opened with the first record; if it cannot be, the footer says so:
- * that must not stop a command that may run.
+/* The store is opened with the first record. If that fails, the footer has a note: a
+ * missing store must not stop the command.
  */
 struct report *report_new(const struct report_config *config);
 void report_free(struct report *report);
@@ -58,11 +59,11 @@ void report_free(struct report *report);
 /* The sink to hand out; valid as long as @report */
 const struct violation_sink *report_sink(const struct report *report);
 
-/* The policy changed: these rules count from now on, the old ones may go */
+/* The policy changed: use these rules from now on; the old ones may be freed */
 void report_set_ignores(struct report *report,
 			const struct list_rules *ignores);
 
-/* Something is not watched; the footer says so. @words is copied. */
+/* Add a note to the footer: refusals of some kind are not reported. @words is copied. */
 void report_missing(struct report *report, const char *words);
 
 /* After the last record: write the counts that grew since a record went out,
@@ -77,8 +78,8 @@ void report_finish(struct report *report);
 void report_store_run(struct report *report, const struct run_record *run);
 
 /* The command of run @end->run has ended, others go on (config.assign): store its record,
- * append its footer to @out, forget its refusals. Those that belong to no run that goes
- * on are shown as well, once.
+ * append its footer to @out, drop its refusals. Refusals of processes that belong to no
+ * running command are shown as well, once.
  */
 void report_part(struct report *report, const struct run_record *end,
 		 const struct footer *how, struct buf *out);

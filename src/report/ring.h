@@ -28,7 +28,7 @@ struct ring_entry {
 /**
  * struct ring - Oldest first; zero-initialise it
  * @total:	Refusals ever added, repeats included
- * @gone:	Entries that had to make room
+ * @gone:	Entries that were removed because the ring was full
  */
 struct ring {
 	struct ring_entry *v[RING_MAX];

@@ -39,8 +39,7 @@ enum { POLICY_DIGEST_SIZE = 65 };	/* SHA-256 in hexadecimal, and its end */
  * @session:	The session that it ran in
  * @status:	The exit status
  * @pid:	The supervisor, in the line that is written while the run lasts; else 0
- * @ticks:	When the kernel says that @pid was started, so that a process that got
- *		the number later is not taken for it
+ * @ticks:	The start time of @pid, to tell it from a later process with that number
  * @refused:	How often, of each kind; what a rule ignores is not counted
  */
 struct run_record {
@@ -54,7 +53,7 @@ struct run_record {
 
 void run_record_done(struct run_record *record);
 
-/* Fill in @pid and @ticks for this process; 0 if /proc does not say */
+/* Fill in @pid and @ticks for this process; both are 0 without /proc */
 void run_record_set_process(struct run_record *record);
 
 /* True if the supervisor of a run that has no end yet is still there. Without an end and
@@ -70,9 +69,9 @@ void run_record_to_json(const struct run_record *record, struct buf *out);
  */
 int run_record_from_json(const char *line, size_t n, struct run_record *ret);
 
-/* Equal if the same version of cloche had the same rules of the user's, at the same paths,
- * whichever files they came from; our own rules follow from the version. The values of
- * variables and the passwords of proxies do not go into it.
+/* Two runs have the same digest if the version of cloche and the user's rules are the
+ * same, whichever files these came from; the built-in rules follow from the version. The
+ * values of variables and the passwords of proxies are not part of it.
  */
 void policy_digest(const struct policy *policy, char ret[POLICY_DIGEST_SIZE]);
 

@@ -2,9 +2,9 @@
 /*
  * report/strip.c - take <sandbox_violations> blocks out of a stream
  *
- * Theory of operation: bytes wait in @held while they may be the beginning of
- * a tag or the inside of a block. Each byte is looked at a fixed number of
- * times: the search for the closing tag resumes where it stopped.
+ * Theory of operation: bytes stay in @held while they may be the beginning of a
+ * tag or the inside of a block. The search for the closing tag resumes where it
+ * stopped, so each byte is read a fixed number of times.
  */
 
 #include "report/strip.h"
@@ -69,9 +69,9 @@ static bool step_outside(struct strip *s, struct buf *out)
 	return true;
 }
 
-/* A block that grows too long is not ours, but one may have begun since: where
- * the last tag in the first @n bytes starts. From the first one we would look
- * at the rest again and again.
+/* A block that is too long is not ours, but another may start in it: the offset of the
+ * last opening tag in the first @n bytes. To resume from the first one would read the
+ * rest again for each tag.
  */
 static size_t last_open(const struct strip *s, size_t n)
 {

@@ -24,12 +24,12 @@ struct strip {
 	size_t searched;
 };
 
-/* Feed @n bytes; what is certain goes to @out. A block goes from the opening
- * tag to the first closing one, with the newline after it.
+/* Feed @n bytes; bytes that are certainly outside a block go to @out. A block ends with
+ * the first closing tag and the newline after it.
  */
 void strip_feed(struct strip *s, const char *data, size_t n, struct buf *out);
 
-/* The end: a block that was never closed is given back as it came */
+/* The end of the stream: a block without a closing tag goes to @out unchanged */
 void strip_finish(struct strip *s, struct buf *out);
 
 #endif /* REPORT_STRIP_H */

@@ -69,7 +69,7 @@ int violation_store_new(const char *dir, size_t file_max, struct violation_store
 
 	if (fd < 0)
 		return fd;
-	/* To read is enough for a lock, also where nothing can be written */
+	/* A descriptor for reading is enough for a lock, also on a read-only file system */
 	lock = openat(fd, LOCK, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
 		      0600);
 	if (lock < 0)
@@ -136,7 +136,7 @@ static int open_current(struct violation_store *store)
 
 enum { DAY = 24 * 60 * 60, PERIOD = VIOLATION_STORE_DAYS * DAY / VIOLATION_STORE_FILES };
 
-/* A clock that was set back makes nothing old */
+/* True if it was last modified more than @seconds ago; a time in the future is not */
 static bool is_older(const struct stat *st, time_t seconds)
 {
 	return st->st_mtime < time(NULL) - seconds;
@@ -231,7 +231,7 @@ int violation_store_append_run(struct violation_store *store, const struct run_r
 }
 
 /**
- * struct consumer - Who gets the records of one kind
+ * struct consumer - A callback for the records of one kind
  */
 struct consumer {
 	store_fn violation;
@@ -257,18 +257,12 @@ static int hand_on(void *arg, const char *line, size_t n, uint64_t offset)
 	return r;
 }
 
-/* The first line that is read of a file that is too large is torn, and passed over */
 static int open_file(const struct violation_store *store, unsigned int i)
 {
 	char name[NAME_MAX];
-	struct stat st;
-	int fd;
 
 	file_name(i, name);
-	fd = openat(store->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0 && !fstat(fd, &st) && st.st_size > VIOLATION_STORE_READ_MAX)
-		(void)lseek(fd, -(off_t)VIOLATION_STORE_READ_MAX, SEEK_END);
-	return fd;
+	return openat(store->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
 int violation_store_watch(const struct violation_store *store, struct err *err)
@@ -347,6 +341,7 @@ static int read_file_at(const struct violation_store *store, unsigned int i,
 	to->files[i].born = (uint64_t)btime_of(fd);
 	known = cursor_find(from, st.st_ino, to->files[i].born);
 	to->files[i].offset = known < VIOLATION_STORE_FILES ? from->files[known].offset : 0;
+	/* The first line that is read of a larger file is torn, and no record */
 	if (st.st_size > VIOLATION_STORE_READ_MAX &&
 	    to->files[i].offset < (uint64_t)st.st_size - VIOLATION_STORE_READ_MAX)
 		to->files[i].offset = (uint64_t)st.st_size - VIOLATION_STORE_READ_MAX;

@@ -73,13 +73,13 @@ struct store_cursor {
 	} files[VIOLATION_STORE_FILES];
 };
 
-/* Called per line, with where in its file it starts; stop by returning non-zero, and the
- * line is read again
+/* Called per line, with its offset in the file. A return value other than 0 stops the
+ * walk, and the line is read again the next time.
  */
 typedef int (*store_line_fn)(void *arg, const char *line, size_t n, uint64_t offset);
 
 /* Hand on the lines behind @cursor, oldest file first, and move it. A line that was
- * written to a file after that was put aside is among them. *@lost is set if the newest
+ * written to a file after its rotation is among them. *@lost is set if the newest
  * file of @cursor is gone, and so may be lines that were not read. 0, what @fn returned,
  * or a negative errno.
  */

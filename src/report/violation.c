@@ -274,7 +274,7 @@ static int get_number(json_t *object, const char *key, json_int_t least,
 	return 0;
 }
 
-/* What is not a string of ours; the name of the wrong key, or NULL */
+/* Read the fields that are not in the table of strings; the wrong key, or NULL */
 static const char *read_head(json_t *root, struct violation *v)
 {
 	json_int_t version = 0, pid = 0, count = 1;

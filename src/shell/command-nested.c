@@ -2,11 +2,11 @@
 /*
  * shell/command-nested.c - commands that other commands have in their words
  *
- * Theory of operation: `bash -c`, eval and trap are given shell text, find -exec
- * is given words. What they run is appended to the script that they are in, and
- * looked at in turn, so that a deny rule sees it as any other command. What
- * cannot be known before it runs (a variable, a file's lines, standard input) is
- * a reason to ask. Texts get shorter at each level; all together are limited.
+ * Theory of operation: `bash -c`, eval and trap take shell text, find -exec takes
+ * words. The commands in them are appended to the script and unfolded in turn, so
+ * that deny rules match them like any other command. Where the commands are not known
+ * before they run (a variable, a file, standard input), the user is asked. The texts
+ * get shorter at each level, and their sum is limited.
  */
 
 #include <stdlib.h>

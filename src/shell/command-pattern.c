@@ -2,12 +2,11 @@
 /*
  * shell/command-pattern.c - Bash rule contents against simple commands
  *
- * Theory of operation: a rule that takes something away (deny, ask) and one
- * that gives (allow, exclude) look at a command differently. The first matches
- * if any way of reading the command does: with and without assignments, inside
- * each wrapper, with and without quotes. The second must match what is really
- * written, sees past harmless assignments only, and its wildcards never stand
- * for the name of the command when that name is not known.
+ * Theory of operation: deny and ask rules match if any reading of the command does:
+ * with and without assignments, inside each wrapper, with and without quotes. Allow
+ * rules and excluded commands must match the command as it is written; they skip
+ * harmless assignments only, and their wildcards never stand for the name of the
+ * command when that name is not known.
  */
 
 #include "shell/command-pattern.h"
@@ -111,7 +110,7 @@ static const char safe_env[] =
 
 enum { COMMAND_STAGES_MAX = 16 };	/* Wrappers in each other */
 
-/* An allow rule must not see more than is there, deny and ask rules not less */
+/* Whether wrappers are unfolded for an allow rule, or for deny and ask rules */
 enum look { LOOK_ALLOW, LOOK_DENY };
 
 enum wrapped {
@@ -268,7 +267,7 @@ static size_t skip_all_options(const struct wrapper *wrapper, enum look look,
 	return i;
 }
 
-/* Only the name itself is what an allow rule knows */
+/* For an allow rule, the name must have no directory before it */
 static const struct wrapper *find_wrapper(const struct shell_script *script,
 					  const struct shell_command *c,
 					  size_t i, enum look look)
@@ -395,11 +394,11 @@ bool command_may_match(const struct command_pattern *p,
 	do {
 		if (is_read_as(p, script, c, i))
 			return true;
-		/* So many wrappers hide something */
+		/* More wrappers than any real command has: count it as a match */
 		if (stages++ == COMMAND_STAGES_MAX)
 			return true;
 	} while (next_stage(script, c, &i, LOOK_DENY));
-	/* It may begin at any word. A "*" in front has seen them all. */
+	/* The command may begin at any word. A leading "*" was matched already. */
 	if (!p->plain || unwrap(script, c, &i, LOOK_DENY) != WRAPPED_HIDDEN)
 		return false;
 	while (++i < c->count) {

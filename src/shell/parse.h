@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shell/parse.h - which commands a line of shell runs, or "not understood"
  *
- * This is no shell: it decides whether a line may be trusted, so it splits only
- * what all common shells split alike and stops at the first thing that they
- * might not. A stop is an answer, not an error: the line is then not excluded
- * from the sandbox and not allowed by a rule.
+ * The parser splits only what all common shells split alike, and stops at the first
+ * construct that they may read differently. A line that is not understood is no error:
+ * no rule allows it, and it is not excluded from the sandbox.
  */
 
 #ifndef SHELL_PARSE_H

@@ -49,7 +49,7 @@ struct shell_parser {
 	} heredocs;
 };
 
-/* Not understood: remember why (the first time), and see no more text */
+/* Stop the parse: store the first reason, and move to the end of the text */
 void shell_stop(struct shell_parser *p, const char *why);
 
 /* Ends an unquoted word: blank, newline, operator, end of the text */

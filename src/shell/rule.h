@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shell/rule.h - permission rules: "Tool" and "Tool(specifier)"
  *
- * Rules are an agent's; the sandbox takes from them which paths and hosts they
- * open and close. policy/permission.h decides about a single use of a tool.
+ * Permission rules belong to an agent. Some grant or deny paths and hosts, which the
+ * sandbox applies. policy/permission.h decides about a single use of a tool.
  */
 
 #ifndef SHELL_RULE_H
@@ -62,8 +62,8 @@ int rule_parse(const char *text, enum rule_action action, struct rule *ret,
 	       struct err *err);
 void rule_done(struct rule *rule);
 
-/* The tool that is meant where @rule names an unknown one: "" if it is
- * like none; NULL if nothing is odd about it
+/* If @rule has an unknown tool, the known one with the most similar name, "" if there
+ * is none; NULL if the tool is known
  */
 const char *rule_meant(const struct rule *rule);
 
