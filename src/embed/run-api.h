@@ -17,9 +17,8 @@ struct cloche_sandbox {
 	struct err err;
 };
 
-/* Copy a caller's sized struct into @to, which has @size bytes. Members that the
- * caller's version lacks become zero; members that this version lacks must be zero. 0,
- * or -E2BIG.
+/* Copy a caller's sized struct into @to of @size bytes. Members that the caller's
+ * version lacks become zero; those that this version lacks must be zero. 0, or -E2BIG.
  */
 int api_copy(void *to, size_t size, const void *from);
 

@@ -202,55 +202,36 @@ static struct glob *build(const char *dir, const char *text, bool *can)
 		pattern_add(glob, PIECE_DIRS);
 	text += *text == '/';
 	*can = *text && compile(glob, text, path);
-	if (!*can)
-		pattern_add_set(glob, false);
 	return glob;
 }
 
-int gitignore_pattern_init(struct gitignore_pattern *ret, const char *dir,
-			const char *text, unsigned int flags, struct err *err)
+struct glob *gitignore_glob(const char *dir, const char *text, struct err *err)
 {
-	struct gitignore_pattern p = { 0 };
 	auto_free char *copy = mem_strdup(text);
-	const char *s = copy;
+	struct glob *glob;
 	bool can;
 	size_t n;
 
 	trim(copy);
-	if (*s == '!') {
-		if (flags & GITIGNORE_NO_NEGATION)
-			return fail(err, -EINVAL, "'%s' is negated, which a "
-				    "single rule cannot be: write \\! for a "
-				    "name that begins with it", text);
-		p.negated = true;
-		s++;
+	n = strlen(copy);
+	if (*copy == '!') {
+		fail(err, -EINVAL, "'%s' is negated, which a single rule cannot be: write \\! for a name that begins with it",
+		     text);
+		return NULL;
 	}
-	n = strlen(s);
-	if (n > GLOB_PATTERN_MAX)
-		return fail(err, -EINVAL, "'%.40s...' is too long for a "
-			    "pattern: %d characters are the limit", s,
-			    GLOB_PATTERN_MAX);
-	if (n && s[n - 1] == '/') {
-		p.dir_only = true;
-		copy[strlen(copy) - 1] = '\0';
+	if (n > GLOB_PATTERN_MAX) {
+		fail(err, -EINVAL, "'%.40s...' is too long for a pattern: %d characters are the limit",
+		     copy, GLOB_PATTERN_MAX);
+		return NULL;
 	}
-
-	p.glob = pattern_finish(build(dir, s, &can), s, err);
-	if (!p.glob)
-		return -EINVAL;
-	if (!can && flags & GITIGNORE_MUST_MATCH) {
-		glob_free(p.glob);
-		return fail(err, -EINVAL, "'%s' can never match: a [ is not "
-			    "closed, or a \\ is last", text);
+	if (n && copy[n - 1] == '/')
+		copy[n - 1] = '\0';
+	glob = pattern_finish(build(dir, copy, &can), copy, err);
+	if (glob && !can) {
+		glob_free(glob);
+		fail(err, -ENODATA, "'%s' can never match: a [ is not closed, or a \\ is last",
+		     text);
+		return NULL;
 	}
-	p.literal = pattern_literal(p.glob);
-	*ret = p;
-	return 0;
-}
-
-void gitignore_pattern_done(struct gitignore_pattern *p)
-{
-	glob_free(p->glob);
-	free(p->literal);
-	*p = (struct gitignore_pattern){ 0 };
+	return glob;
 }

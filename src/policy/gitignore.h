@@ -9,35 +9,14 @@
 #ifndef POLICY_GITIGNORE_H
 #define POLICY_GITIGNORE_H
 
-#include <stdbool.h>
-
 struct err;
 struct glob;
 
-/**
- * struct gitignore_pattern - One pattern
- * @glob:	Over absolute paths: what the pattern names, not what is below
- * @literal:	The only path it can match, or NULL if it is a real pattern
- * @negated:	Began with "!"
- * @dir_only:	Ended in "/": names directories only
+/* Compile @text, one pattern, as if it were in @dir/.gitignore, @dir absolute and clean.
+ * It matches the paths that the pattern names, not what is below them; a final "/" and
+ * blanks at the end are left out, and "#" starts no comment. NULL with a message if it is
+ * too long or negated, or can never match (then the code is -ENODATA).
  */
-struct gitignore_pattern {
-	struct glob *glob;
-	char *literal;
-	bool negated, dir_only;
-};
-
-enum gitignore_flags {
-	GITIGNORE_NO_NEGATION = 1,	/* "!" is an error: a single rule has none */
-	GITIGNORE_MUST_MATCH = 2,	/* A pattern that never matches is an error */
-};
-
-/* Compile @text as if it were in @dir/.gitignore, @dir absolute and clean. As
- * in git, a pattern that can never match is no error by itself; "#" is no
- * comment here. 0, or -EINVAL with a message and *@ret untouched.
- */
-int gitignore_pattern_init(struct gitignore_pattern *ret, const char *dir,
-			const char *text, unsigned int flags, struct err *err);
-void gitignore_pattern_done(struct gitignore_pattern *p);
+struct glob *gitignore_glob(const char *dir, const char *text, struct err *err);
 
 #endif /* POLICY_GITIGNORE_H */

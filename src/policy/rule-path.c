@@ -161,7 +161,7 @@ int rule_path_init(struct path_rule *ret, const struct rule *rule,
 {
 	__attribute__((cleanup(specifier_done))) struct specifier spec = { 0 };
 	const char *doubt = path_rule_doubt(rule->content, true);
-	struct gitignore_pattern pattern = { 0 };
+	struct glob *glob;
 	auto_free char *text = NULL;
 	const char *rest;
 	int r;
@@ -182,18 +182,17 @@ int rule_path_init(struct path_rule *ret, const struct rule *rule,
 	}
 	text = mem_printf("%s%s", is_here(&spec, rule->action) ? "/" : "",
 			  spec.pattern.p);
-	r = gitignore_pattern_init(&pattern, spec.dir, text,
-			GITIGNORE_NO_NEGATION | GITIGNORE_MUST_MATCH, err);
-	if (r < 0)
-		return r;
-	if (pattern.literal) {
-		ret->path = take_ptr(pattern.literal);
+	glob = gitignore_glob(spec.dir, text, err);
+	if (!glob)
+		return -EINVAL;
+	ret->path = pattern_literal(glob);
+	if (ret->path) {
 		ret->text = mem_strdup(ret->path);
+		glob_free(glob);
 	} else {
-		ret->path = mem_strdup(glob_prefix(pattern.glob));
+		ret->path = mem_strdup(glob_prefix(glob));
 		ret->text = mem_strdup(rule->content);
-		ret->glob = take_ptr(pattern.glob);
+		ret->glob = glob;
 	}
-	gitignore_pattern_done(&pattern);
 	return 0;
 }

@@ -13,23 +13,37 @@
 #include "policy/gitignore.h"
 #include "policy/glob.h"
 
+struct pattern {
+	struct glob *glob;
+	bool negated, dir_only;
+};
+
 struct gitignore {
-	struct gitignore_pattern *v;
+	struct pattern *v;
 	size_t len, cap;
 	char *dir;
 };
 
 static int add_line(struct gitignore *list, char *line, struct err *err)
 {
-	const size_t n = strlen(line);
-	struct gitignore_pattern p;
+	size_t n = strlen(line), end = 0;
+	struct pattern p = { .negated = *line == '!' };
+	struct err why = { 0 };
 
 	if (n && line[n - 1] == '\r')
-		line[n - 1] = '\0';
+		line[--n] = '\0';
 	if (!*line || *line == '#')
 		return 0;
-	if (gitignore_pattern_init(&p, list->dir, line, 0, err) < 0)
-		return -EINVAL;
+	if (p.negated && line[1] == '!')
+		*line = '\\';	/* A name that begins with "!" */
+	p.glob = gitignore_glob(list->dir, line + (*line == '!'), &why);
+	if (!p.glob)	/* In a list, a pattern that can never match is no error */
+		return why.code == -ENODATA ? 0 : fail(err, -EINVAL, "%s", why.msg);
+	for (size_t i = 0; i < n; i++) {	/* Without blanks that are not escaped */
+		i += line[i] == '\\' && line[i + 1];
+		end = line[i] != ' ' || (i && line[i - 1] == '\\') ? i + 1 : end;
+	}
+	p.dir_only = end && line[end - 1] == '/';
 	*vec_push(list) = p;
 	return 0;
 }
@@ -61,7 +75,7 @@ void gitignore_free(struct gitignore *list)
 	if (!list)
 		return;
 	for (size_t i = 0; i < list->len; i++)
-		gitignore_pattern_done(&list->v[i]);
+		glob_free(list->v[i].glob);
 	free(list->v);
 	free(list->dir);
 	free(list);
@@ -72,7 +86,7 @@ static bool is_named(const struct gitignore *list, const char *path,
 		     bool is_dir)
 {
 	for (size_t i = list->len; i-- > 0;) {
-		const struct gitignore_pattern *p = &list->v[i];
+		const struct pattern *p = &list->v[i];
 
 		if ((is_dir || !p->dir_only) && glob_match(p->glob, path))
 			return !p->negated;

@@ -115,38 +115,38 @@ TEST(stars_between_slashes)
 
 TEST(a_rule_alone_has_no_negation)
 {
-	struct gitignore_pattern p = { .literal = NULL };
 	struct err err = { 0 };
+	struct glob *glob;
 
-	CHECK_INT(gitignore_pattern_init(&p, "/w", "!x", GITIGNORE_NO_NEGATION,
-				      &err), -EINVAL);
+	CHECK(!gitignore_glob("/w", "!x", &err));
+	CHECK_INT(err.code, -EINVAL);
 	CHECK_CONTAINS(err.msg, "'!x'");
-	CHECK(!p.glob);
-	CHECK_INT(gitignore_pattern_init(&p, "/w", "\\!x", GITIGNORE_NO_NEGATION,
-				      &err), 0);
-	CHECK(glob_match(p.glob, "/w/a/!x"));
-	gitignore_pattern_done(&p);
+	glob = gitignore_glob("/w", "\\!x", &err);
+	CHECK(glob && glob_match(glob, "/w/a/!x"));
+	glob_free(glob);
+}
+
+static void check_literal(const char *dir, const char *text, const char *want)
+{
+	struct glob *glob = gitignore_glob(dir, text, NULL);
+	auto_free char *literal = glob ? pattern_literal(glob) : NULL;
+
+	CHECK(glob);
+	CHECK(want ? literal && !strcmp(literal, want) : !literal);
+	glob_free(glob);
 }
 
 TEST(a_plain_anchored_pattern_says_its_only_path)
 {
-	struct gitignore_pattern p;
+	struct glob *glob = gitignore_glob("/", "a/b", NULL);
 
-	CHECK_INT(gitignore_pattern_init(&p, "/w", "/a\\*b/c/", 0, NULL), 0);
-	CHECK_STR(p.literal, "/w/a*b/c");
-	CHECK(p.dir_only);
-	gitignore_pattern_done(&p);
-
-	CHECK_INT(gitignore_pattern_init(&p, "/", "a/b", 0, NULL), 0);
-	CHECK_STR(p.literal, "/a/b");
-	CHECK(glob_match(p.glob, "/a/b"));
-	CHECK(!glob_match(p.glob, "/a/b/c"));
-	CHECK(!glob_match(p.glob, "/a/bc"));
-	gitignore_pattern_done(&p);
-
-	CHECK_INT(gitignore_pattern_init(&p, "/w", "name", 0, NULL), 0);
-	CHECK(!p.literal);
-	gitignore_pattern_done(&p);
+	check_literal("/w", "/a\\*b/c/", "/w/a*b/c");
+	check_literal("/", "a/b", "/a/b");
+	check_literal("/w", "name", NULL);
+	CHECK(glob_match(glob, "/a/b"));
+	CHECK(!glob_match(glob, "/a/b/c"));
+	CHECK(!glob_match(glob, "/a/bc"));
+	glob_free(glob);
 }
 
 TEST(a_rule_that_can_never_match_is_an_error)
@@ -154,18 +154,17 @@ TEST(a_rule_that_can_never_match_is_an_error)
 	static const char *const never[] = {
 		"[a", "a\\", "/", "[[:nope:]]", "x[", "", "//",
 	};
-	struct gitignore_pattern p = { .literal = NULL };
-	struct err err = { 0 };
+	struct gitignore *list;
 
 	for (size_t i = 0; i < ARRAY_SIZE(never); i++) {
-		CHECK_INT(gitignore_pattern_init(&p, "/w", never[i],
-					      GITIGNORE_MUST_MATCH, &err),
-			  -EINVAL);
+		struct err err = { 0 };
+
+		CHECK(!gitignore_glob("/w", never[i], &err));
+		CHECK_INT(err.code, -ENODATA);
 		CHECK_CONTAINS(err.msg, "can never match");
-		CHECK(!p.glob);
-		CHECK_INT(gitignore_pattern_init(&p, "/w", never[i], 0, NULL), 0);
-		CHECK(!glob_match(p.glob, "/w/a"));
-		gitignore_pattern_done(&p);
+		list = gitignore_new("/w", never[i], NULL);
+		CHECK(!gitignore_match(list, "/w/a", false));
+		gitignore_free(list);
 	}
 }
 

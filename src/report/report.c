@@ -344,12 +344,10 @@ static void split_ring(const struct report *report, const char *run,
 		struct ring_entry *entry = from->v[i];
 		const char *of = entry->v.run;
 
-		if (!strcmp(of, run) || !strcmp(of, report->run)) {
+		if (!strcmp(of, run) || !strcmp(of, report->run))
 			to->v[to->len++] = entry;
-			to->total += entry->v.count;
-		} else {
+		else
 			from->v[left++] = entry;
-		}
 	}
 	from->len = left;
 }

@@ -26,7 +26,6 @@ struct ring_entry *ring_add(struct ring *ring, const struct violation *v,
 	struct ring_entry *entry;
 
 	*evicted = NULL;
-	ring->total += count;
 	for (size_t i = ring->len; i > 0; i--) {
 		entry = ring->v[i - 1];
 		if (is_same(&entry->v, v)) {

@@ -27,13 +27,12 @@ struct ring_entry {
 
 /**
  * struct ring - Oldest first; zero-initialise it
- * @total:	Refusals ever added, repeats included
  * @gone:	Entries that were removed because the ring was full
  */
 struct ring {
 	struct ring_entry *v[RING_MAX];
 	size_t len;
-	uint64_t total, gone;
+	uint64_t gone;
 };
 
 /* Add a copy of @v, or count it if one with its kind, target, program and run is

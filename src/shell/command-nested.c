@@ -115,7 +115,6 @@ static void add_actions(struct shell_script *script,
 			*vec_push(&script->commands) = (struct shell_command){
 				.first = c->first + (uint32_t)i + 1,
 				.count = (uint32_t)(end - i - 1),
-				.nested = true,
 			};
 		i = end;
 	}

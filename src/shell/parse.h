@@ -50,11 +50,9 @@ struct shell_word {
  * @first:	Its first word
  * @count:	Its words, with leading assignments, without redirections
  * @assignments: How many words are leading assignments
- * @nested:	Runs inside a substitution
  */
 struct shell_command {
 	uint32_t first, count, assignments;
-	bool nested;
 };
 
 /**

@@ -100,7 +100,7 @@ void shell_inner_parse(struct shell_parser *p, const char *text,
 		       void (*parse)(struct shell_parser *))
 {
 	struct shell_parser inner = {
-		.at = text, .depth = p->depth, .nested = true,
+		.at = text, .depth = p->depth,
 		.out = p->out, .frames = p->frames,
 	};
 
@@ -135,7 +135,6 @@ static void finish_command(struct shell_parser *p, struct shell_frame *f)
 	c = vec_push(&out->commands);
 	c->first = (uint32_t)out->words.len;
 	c->count = (uint32_t)f->words.len;
-	c->nested = p->nested;
 	for (size_t i = 0; i < f->words.len; i++) {
 		struct shell_word w = f->words.v[i];
 
@@ -490,8 +489,8 @@ static bool parse_line(const char *text, bool nested, struct shell_script *ret)
 {
 	struct shell_frame frames[SHELL_DEPTH_MAX] = { 0 };
 	struct shell_parser p = {
-		.text = nested ? NULL : text, .at = text, .nested = nested,
-		.out = ret, .frames = frames,
+		.text = nested ? NULL : text, .at = text, .out = ret,
+		.frames = frames,
 	};
 
 	if (strnlen(text, SHELL_TEXT_MAX + 1) > SHELL_TEXT_MAX) {

@@ -33,14 +33,12 @@ struct shell_frame {
  * @at:		The next byte; moved to the end by shell_stop()
  * @depth:	Frames in use
  * @braces:	${ } in each other
- * @nested:	Inside a substitution, and so are the commands
  * @frames:	By depth; shared with the parsers of texts inside this one
  * @heredocs:	Announced, not read yet
  */
 struct shell_parser {
 	const char *text, *at;
 	unsigned int depth, braces;
-	bool nested;
 	struct shell_script *out;
 	struct shell_frame *frames;
 	struct {

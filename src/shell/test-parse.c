@@ -19,8 +19,7 @@ static const char *split(const char *text)
 	shell_parse(text, &s);
 	for (size_t i = 0; i < s.commands.len; i++)
 		used += (size_t)snprintf(out + used, sizeof(out) - used,
-			"%s%s%s", i ? "; " : "",
-			s.commands.v[i].nested ? "^" : "",
+			"%s%s", i ? "; " : "",
 			shell_plain_from(&s, &s.commands.v[i], 0));
 	if (s.why)
 		snprintf(out + used, sizeof(out) - used, "?");
@@ -72,11 +71,11 @@ TEST(comments_end_at_the_line)
 
 TEST(substitutions_are_looked_into)
 {
-	CHECK_STR(split("a $(b c)"), "^b c; a $(b c)");
-	CHECK_STR(split("a \"x$(b \"c)\")\""), "^b c); a \"x$(b \"c)\")\"");
-	CHECK_STR(split("a `b \\`c\\``"), "^c; ^b `c`; a `b \\`c\\``");
-	CHECK_STR(split("a <(b) >(c|d)"), "^b; ^c; ^d; a <(b) >(c|d)");
-	CHECK_STR(split("a ${x:-$(b)}"), "^b; a ${x:-$(b)}");
+	CHECK_STR(split("a $(b c)"), "b c; a $(b c)");
+	CHECK_STR(split("a \"x$(b \"c)\")\""), "b c); a \"x$(b \"c)\")\"");
+	CHECK_STR(split("a `b \\`c\\``"), "c; b `c`; a `b \\`c\\``");
+	CHECK_STR(split("a <(b) >(c|d)"), "b; c; d; a <(b) >(c|d)");
+	CHECK_STR(split("a ${x:-$(b)}"), "b; a ${x:-$(b)}");
 	CHECK_STR(split("a '$(b)'"), "a $(b)");
 	CHECK_STR(split("a \\$x"), "a $x");
 	CHECK_INT(features("a $(b)"), SHELL_SUBSTITUTION);
@@ -113,10 +112,10 @@ TEST(redirections_are_not_arguments)
 TEST(here_documents_hide_their_text_but_not_their_commands)
 {
 	CHECK_STR(split("a <<E b\nrm\nE\nc"), "a b; c");
-	CHECK_STR(split("a <<-E\n\trm $(x)\n\tE\nc"), "a; ^x; c");
+	CHECK_STR(split("a <<-E\n\trm $(x)\n\tE\nc"), "a; x; c");
 	CHECK_STR(split("a <<'E'\nrm $(x)\nE\nc"), "a; c");
 	CHECK_STR(split("a <<A <<B\n1\nA\n2\nB\nc"), "a; c");
-	CHECK_STR(split("a $(b <<E\nx\nE\n)"), "^b; a $(b <<E\nx\nE\n)");
+	CHECK_STR(split("a $(b <<E\nx\nE\n)"), "b; a $(b <<E\nx\nE\n)");
 	CHECK_STR(split("a <<E\nx"), "a?");
 	CHECK_STR(split("a <<E"), "a?");
 	CHECK_STR(split("a <<E\nx\\\nE\nrm"), "a?");
@@ -244,7 +243,7 @@ TEST(what_is_not_understood_says_why_and_where)
 TEST(what_ran_before_the_unknown_is_still_seen)
 {
 	CHECK_STR(split("rm x; b $((1)); c"), "rm x; b ?");
-	CHECK_STR(split("a $(rm y; case z)"), "^rm y; ^case; a $(rm y; case z)?");
+	CHECK_STR(split("a $(rm y; case z)"), "rm y; case; a $(rm y; case z)?");
 }
 
 static char *repeat(const char *text, size_t bytes)

@@ -84,12 +84,9 @@ static void parse_substitution(struct shell_parser *p, struct shell_frame *f)
 {
 	const char *from = p->at;
 	const size_t heredocs = p->heredocs.len;
-	const bool nested = p->nested;
 
 	p->at += strlen("$(");
-	p->nested = true;
 	shell_list_parse(p, ')');
-	p->nested = nested;
 	if (p->heredocs.len != heredocs)
 		shell_stop(p, "a here-document that outlives its substitution");
 	take_expanded(p, f, from, SHELL_SUBSTITUTION);
