@@ -372,23 +372,31 @@ static void hide_copies(struct view *view)
 		{ "", ".lock" }, { "", ".tmp" },
 	};
 	const size_t count = view->rules.len;
+	auto_free char *dir = NULL;	/* Of the last one */
+	auto_close int fd = -1;
+	bool writable = false;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct view_rule r = view->rules.v[i];	/* It moves */
-		auto_free char *dir = NULL;
-		bool writable;
+		auto_free char *parent = path_parent(r.path);
 
 		if (r.list != PATH_DENY_READ || !S_ISREG(r.mode) || r.rule->glob ||
 		    view->policy->profile == PROFILE_SRT)
 			continue;
-		dir = path_parent(r.path);
-		writable = view_is_writable(view, r.path);
+		if (!dir || strcmp(dir, parent) != 0) {
+			free(dir);
+			dir = take_ptr(parent);
+			close_fd(&fd);
+			fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+			writable = view_is_writable(view, r.path);
+		}
 		for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
 			auto_free char *path = mem_printf("%s/%s%s%s", dir,
 				names[k].before, path_base(r.path), names[k].after);
+			const char *name = fd < 0 ? path : path + strlen(dir) + 1;
 			struct stat st = { 0 };
 
-			if (view_sees(view, AT_FDCWD, path, &st) ?
+			if (view_sees(view, fd < 0 ? AT_FDCWD : fd, name, &st) ?
 			    S_ISREG(st.st_mode) : writable)
 				view_add_seen(view, r.list, path, r.rule, &st);
 		}
