@@ -72,8 +72,8 @@ static void print_session(const json_t *s)
 	text_escape(&line, text(s, "project"));
 	buf_adds(&line, "  ");
 	add_age(&line, now - number(s, "startMs"));
-	buf_addf(&line, "  %" PRId64 " processes, %" PRId64 ".%02" PRId64 " s, %" PRId64 " MiB",
-		 number(s, "processes"), number(s, "cpuMs") / 1000,
+	buf_addf(&line, "  %" PRId64 " process%s, %" PRId64 ".%02" PRId64 " s, %" PRId64 " MiB",
+		 number(s, "processes"), number(s, "processes") == 1 ? "" : "es", number(s, "cpuMs") / 1000,
 		 number(s, "cpuMs") % 1000 / 10, number(s, "memory") >> 20);
 	add_ports(&line, json_object_get(s, "ports"));
 	buf_addc(&line, '\n');
