@@ -118,7 +118,7 @@ STORES = {
     ".local/share/TelegramDesktop/tdata/key_datas": "k", ".purple/accounts.xml": "k",
     ".config/evolution/sources/x": "k", ".local/share/evolution/mail/x": "k",
     ".msmtprc": "password k", ".mbsyncrc": "Pass k", ".fetchmailrc": "k",
-    ".local/share/atuin/key": "k",
+    ".local/share/atuin/key": "k", ".Xauthority": "k", ".vnc/passwd": "k",
 }
 # Without a secret in them these are settings
 HARMLESS = {".curlrc": "user-agent = x", ".wgetrc": "tries = 3", ".sentryclirc": "[defaults]",
