@@ -7,6 +7,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/sha256.h"
+#include "base/text.h"
 
 static void drop_last(struct buf *b)
 {
@@ -136,7 +138,6 @@ unsigned int path_depth(const char *path)
 	return n;
 }
 
-/* 128 bits of FNV-1a: only different for different paths */
 char *path_next_dir(const char **list)
 {
 	const char *start = *list;
@@ -148,16 +149,15 @@ char *path_next_dir(const char **list)
 	return mem_strndup(start, n);
 }
 
+/* Of a repository's name anything may be chosen: no two may have one private /tmp */
 char *path_id(const char *path)
 {
-	uint64_t a = 1469598103934665603ULL, b = ~a;
+	unsigned char digest[SHA256_BYTES];
+	char *id = mem_zalloc(SHA256_BYTES + 1);
 
-	for (const char *p = path; *p; p++) {
-		a = (a ^ (unsigned char)*p) * 1099511628211ULL;
-		b = (b ^ (unsigned char)*p) * 1099511628211ULL + 1;
-	}
-	return mem_printf("%016llx%016llx", (unsigned long long)a,
-			  (unsigned long long)b);
+	sha256(path, strlen(path), digest);
+	text_hex(digest, SHA256_BYTES / 2, id);
+	return id;
 }
 
 int path_compare(const char *a, const char *b)

@@ -31,7 +31,7 @@ bool path_up(char *path);
  */
 char *path_next_dir(const char **list);
 
-/* A file name that stands for @path: not a secret. The caller frees. */
+/* A file name for @path alone: half of its SHA-256, no secret. The caller frees. */
 char *path_id(const char *path);
 
 /* The last component; points into @path ("" for "/") */

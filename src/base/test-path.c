@@ -53,3 +53,12 @@ TEST(parents_and_bases)
 	CHECK_INT(path_depth("/"), 0);
 	CHECK_INT(path_depth("/a/b"), 2);
 }
+
+/* The first half of the digest of FIPS 180-4 */
+TEST(an_id_is_half_a_sha256)
+{
+	auto_free char *empty = path_id(""), *abc = path_id("abc");
+
+	CHECK_STR(empty, "e3b0c44298fc1c149afbf4c8996fb924");
+	CHECK_STR(abc, "ba7816bf8f01cfea414140de5dae2223");
+}
