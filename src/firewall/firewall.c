@@ -4,8 +4,8 @@
  *
  * Theory of operation: everything that can fail is done before anything is
  * changed: arguments, files, names, the program, the capability, a foreign
- * table. Then one transaction replaces our table, and the promise is
- * tried. If it does not hold, another transaction replaces the table by one
+ * table. Then one transaction replaces our table, and the result is
+ * verified. If that fails, another transaction replaces the table by one
  * that lets nothing out. At no moment is more open than before or than asked.
  *
  * Where such a failure left everything closed, names cannot be resolved for
@@ -56,7 +56,7 @@ static int load_over(struct ruleset *r, const struct state *before,
 	return nft_load(&text, NULL) < 0 ? load(r, err) : 0;
 }
 
-/* The promise starts with the table being there */
+/* Load it, and verify that the kernel has it */
 static int load_and_look(struct ruleset *r, const struct state *before,
 			 struct err *err)
 {
@@ -98,29 +98,19 @@ static int open_dns(const struct firewall *f, const char *id, struct err *err)
 	return result;
 }
 
-/* The names among what is verified; a wrong one must not be found out later */
-static int check_names(const struct firewall *f, const struct target_list *list,
-		       struct err *err)
-{
-	struct name_addresses answer;
-	int r = 0;
-
-	for (size_t i = 0; i < list->len && r == 0; i++) {
-		if (list->v[i].host.kind == HOST_NAME)
-			r = names_resolve(list->v[i].host.name, &f->resolvers,
-					  &answer, err);
-	}
-	return r;
-}
-
+/* Names that will be verified are resolved as well: a wrong one must fail now */
 static int plan(const struct firewall *f, struct ruleset *ret, struct err *err)
 {
+	struct name_addresses answer;
 	int r = firewall_plan(f, ret, err);
 
-	if (r == 0 && !f->no_verify)
-		r = check_names(f, &f->must, err);
-	if (r == 0 && !f->no_verify)
-		r = check_names(f, &f->must_not, err);
+	for (size_t i = 0; r == 0 && !f->no_verify && i < f->must.len + f->must_not.len; i++) {
+		const struct firewall_target *t = i < f->must.len ? &f->must.v[i] :
+						  &f->must_not.v[i - f->must.len];
+
+		if (t->host.kind == HOST_NAME)
+			r = names_resolve(t->host.name, &f->resolvers, &answer, err);
+	}
 	return r;
 }
 

@@ -155,7 +155,7 @@ static int run(const char *const *argv, const struct buf *input,
 		return fail_errno(err, "cannot make files in memory");
 	if (input && (fs_write_all(in, input->p, input->len) < 0 ||
 		      lseek(in, 0, SEEK_SET) < 0))
-		return fail(err, -EIO, "cannot hand the ruleset over");
+		return fail(err, -EIO, "cannot pass the ruleset to nft");
 	pid = fork();
 	if (!pid)
 		exec_nft(path, argv, fds);

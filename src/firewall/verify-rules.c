@@ -2,12 +2,11 @@
 /*
  * firewall/verify-rules.c - try what the active rules must refuse and allow
  *
- * Theory of operation: an allowed host must answer, and a denied one must
- * not. Where the user names none, any allowed address will do that answers
- * at the port of HTTPS, if only with a refusal of its own: the packets went
- * and came. As the denied ones serve documentation addresses, which no host
- * has; they would not answer anyway, so for them the proof is that our
- * counter moved. A family without a route needs no proof.
+ * Theory of operation: an allowed host must answer, and a denied one must not. Where the
+ * user names no allowed host, one of the allowed addresses must answer at port 443, if only
+ * by refusing the connection. Where no denied host is named, addresses for documentation are
+ * tried. No host has them, so the proof is that the counter of refused packets grows. A
+ * family without a route needs no proof.
  */
 
 #include "firewall/firewall.h"

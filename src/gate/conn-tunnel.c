@@ -216,7 +216,7 @@ void conn_start_captured(struct conn *conn, const struct host *meant)
 	conn_reach(conn, &host, "connect", false);
 }
 
-/* A fixed place on this machine's loopback, or inside: no policy, no look */
+/* A fixed port on this machine's loopback, or inside: no policy, no inspection */
 static void step_fixed(struct conn *conn)
 {
 	if (conn->reach.outcome == DESTINATION_OK)

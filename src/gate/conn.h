@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate/conn.h - one connection of a sandboxed program
  *
- * Its kind is its step function: called whenever something may have changed, it
- * does what can be done and returns. It never runs within itself, and a closed
- * connection stays in memory until the events at hand are handled.
+ * The step function is its kind: it is called whenever something may have changed, does
+ * what can be done and returns. It is never entered twice, and a closed connection stays in
+ * memory until the current events are handled.
  */
 
 #ifndef GATE_CONN_H

@@ -107,7 +107,7 @@ static void on_total_over(void *arg)
 
 enum { KEEP_ALIVE_S = 60 };	/* Routers forget a connection that is silent longer */
 
-/* The command's own wish to keep a silent connection alive ends at the gate */
+/* Keepalive that the command has set ends at the gate */
 static void set_up(int fd)
 {
 	static const int on = 1, idle = KEEP_ALIVE_S;

@@ -216,7 +216,12 @@ void gate_report(struct gate *gate, const struct refusal *refusal,
 
 void gate_report_crowd(struct gate *gate)
 {
-	struct violation v = {
+	struct violation v;
+
+	if (gate->crowded)
+		return;
+	gate->crowded = true;
+	v = (struct violation){
 		.kind = VIOLATION_LIMIT, .count = 1,
 		.time_ms = now_ms(CLOCK_REALTIME),
 		.error = ECONNRESET,
@@ -225,7 +230,6 @@ void gate_report_crowd(struct gate *gate)
 		.reason = mem_printf("a sandbox has %zu at a time",
 				     gate->conns_max),
 	};
-
 	(void)send_record(gate, &v, &(struct gate_message){
 		.kind = GATE_VIOLATION });
 }

@@ -210,7 +210,9 @@ struct refusal {
 void gate_report(struct gate *gate, const struct refusal *refusal,
 		 struct seen_wait *wait);
 
-/* Report that the limit of connections is reached */
+/* Report that the limit of connections is reached, and that one of them is closed; once until
+ * there is space again
+ */
 void gate_report_crowd(struct gate *gate);
 
 /* A connection to @host is over, or a part of it: add to its row */

@@ -101,16 +101,6 @@ static void start_conn(struct conn *conn, const struct listener *row)
 		conn_run(conn);
 }
 
-/* A connection goes without, the new one or another: one report for all of them
- * that come together
- */
-static void report_crowd(struct gate *gate)
-{
-	if (!gate->crowded)
-		gate_report_crowd(gate);
-	gate->crowded = true;
-}
-
 static bool make_way(struct gate *gate)
 {
 	struct timer *oldest;
@@ -121,11 +111,11 @@ static bool make_way(struct gate *gate)
 	}
 	oldest = timers_oldest(gate->timers, TIMER_HEAD, SILENCE_MS);
 	if (oldest)
-		report_crowd(gate);
+		gate_report_crowd(gate);
 	else	/* A connection between two requests is not missed */
 		oldest = timers_oldest(gate->timers, TIMER_KEEP, SILENCE_MS);
 	if (!oldest) {
-		report_crowd(gate);
+		gate_report_crowd(gate);
 		return false;
 	}
 	conn_reset(oldest->arg);

@@ -2,18 +2,18 @@
 /*
  * guard/keeper.c - restore masks and read-only binds that the host unmounted
  *
- * Theory of operation: the mount namespace's own list (mountinfo) says when a
- * mount went away; then every path that should be a mount is checked, and
- * mounted again if it is not one. A rename says so before the new file has the
- * name, and nothing can be mounted on the old one any more: we wait for the lock
- * of the directory, which the rename holds, and are next when it is done.
+ * Theory of operation: the kernel reports in the namespace's mountinfo that a mount went
+ * away; then every path that should be a mount is checked, and mounted again if it is
+ * not. It reports a rename before the new file has the name, when nothing can be mounted on
+ * the old one any more: so the keeper waits for the lock of the directory, which the rename
+ * holds.
  *
- * What is not there and may be made, or takes the place of a directory that was
- * moved away with its mask, only the directory above announces (inotify). Where
- * something is hidden that is watched from the start: secrets are made while
- * commands run. Where something is read-only, only once it is gone: that is in
- * the project, and we would wake for every file in it. A command can use up
- * all that the user may watch: then we look again and again.
+ * A path that is created, or that replaces a directory which was moved away with its mask,
+ * is reported only by inotify on the directory above. Directories of hidden paths are
+ * watched from the start, because secrets are created while commands run. Directories of
+ * read-only paths are watched only once such a path is gone: they are in the project, where
+ * every new file would wake the keeper. A command can use up the watches of the user: then
+ * all mounts are checked every UNWATCHED_MS.
  *
  * For each mask there are copies that are not mounted anywhere: one call mounts one, and a
  * FUSE mask is replaced by a FUSE mask.

@@ -207,7 +207,7 @@ static int open_fails(const struct resolved_path *p, uint64_t flags)
 	return S_ISLNK(p->mode) && !(flags & O_EXCL) ? ELOOP : 0;
 }
 
-/* Permissions come before the read-only mount */
+/* The kernel checks permissions before the read-only mount */
 static struct decision modes_first(struct decision g, const struct resolved_path *p)
 {
 	if (g.error == EROFS && resolved_path_writable(p) == -EACCES)
@@ -349,8 +349,9 @@ static struct decision decide_names(const struct observer_config *config,
 	return g;
 }
 
-/* To another mount: the kernel says EXDEV. On one file system that is the sandbox's
- * doing: the usual copy would fail for the same reason, or leave the original.
+/* A rename to another mount is EXDEV. Within one file system that is because of the
+ * sandbox's mounts: the copy that programs make instead would fail for the same reason, or
+ * leave the original.
  */
 static struct decision decide_across(const struct observer_config *config,
 				     const struct notification *q)
@@ -462,8 +463,8 @@ static int class_of(char c)
 	       isdigit((unsigned char)c) ? 3 : 0;
 }
 
-/* True if @name is another one next time: mkdtemp() puts six letters and digits at
- * the end, others say what it is
+/* True if @name is probably used once: mkdtemp() puts six random letters and digits at the
+ * end, other programs mark such names
  */
 static bool is_temporary(const char *name)
 {
@@ -489,7 +490,7 @@ static bool is_temporary(const char *name)
 	return changes >= (class_of(name[n - RANDOM_LEN - 1]) ? RANDOM_CHANGES : 2);
 }
 
-/* True if @p is to take the place of another, as git does it: to allow it does not
+/* True if @p is to be renamed to a file that exists, as git does it: a rule for @p does not
  * allow that
  */
 static bool is_lock(const struct resolved_path *p)

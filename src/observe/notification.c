@@ -239,7 +239,7 @@ static int read_changed(struct notification *q, int dir, struct name *name)
 	       read_open(q, (int)q->notif->data.args[dir], name);
 }
 
-/* No text, but perhaps a descriptor */
+/* An empty path: with AT_EMPTY_PATH the call is about a descriptor */
 static int read_nameless(struct notification *q, struct name *name)
 {
 	const int fd = q->call->dir < 0 ? -1 :

@@ -29,8 +29,8 @@ enum observer_answer {
  * @reason:	For the report
  * @rule_file, @rule_key: As in struct violation; may be NULL
  * @unprotect:	The protected name that denies it, if that may be given up
- * @final:	Nothing lifts it
- * @yields:	One more rule does, in spite of @rule_file
+ * @final:	No rule can allow it
+ * @yields:	One more rule can allow it, in spite of @rule_file
  * @scan:	Allowed, but it can carry protected names that are not notified: scan
  *		for them at the end
  * All strings stay valid until the next verdict.

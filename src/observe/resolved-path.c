@@ -50,7 +50,7 @@ static int join(char *ret, const char *dir, const char *rest)
 	return 0;
 }
 
-/* Take out "//" and "/./", which mean nothing; ".." means a lot */
+/* Remove "//" and "/./"; what ".." means depends on links */
 static void squeeze(char *path)
 {
 	char *to = path;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tls/scrub.h - replace a secret that a server sends back
  *
- * A second layer, not a promise: a server that compresses or encodes what it echoes
- * is not caught. A value and its placeholder have one length, so nothing else of a
+ * A second layer only: a value in a response that is compressed or encoded otherwise is not
+ * found. A value and its placeholder have one length, so nothing else of a
  * response changes.
  */
 

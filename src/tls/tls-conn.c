@@ -333,7 +333,7 @@ static bool step_head(struct tls_conn *conn)
 		return moved;
 	}
 	if (conn->upstream.failed && !conn->upstream.open) {
-		/* By HTTP, where people read it */
+		/* As a response of HTTP, which programs show */
 		tls_refusal_host(conn->server, conn->id, &conn->host,
 				 conn->upstream.ssl, &conn->client.out);
 		conn_finish(conn);

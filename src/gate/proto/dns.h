@@ -18,7 +18,7 @@ enum {
 	DNS_TTL = 60,			/* Seconds; pool addresses never change */
 };
 
-/* What a question is about, as far as we care */
+/* What a question is for, as far as its answer depends on it */
 enum dns_ask {
 	DNS_ASK_A,
 	DNS_ASK_AAAA,
