@@ -50,15 +50,6 @@ static int start_connect(const struct host *host, int type, int *ret)
 	return r;
 }
 
-static bool has_route(const struct host *host)
-{
-	int fd;
-	const int r = start_connect(host, SOCK_DGRAM, &fd);
-
-	close_fd(&fd);
-	return r == 0;
-}
-
 /* A refusal by the other end says more than silence or no way at all */
 static int worse(int before, int now)
 {
@@ -242,9 +233,11 @@ static bool find_unused(const struct trial *t, enum host_kind kind,
 			struct host *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(unused); i++) {
+		auto_close int fd = -1;
+
 		if (host_parse(unused[i], strlen(unused[i]), HTTPS, ret) == 0 &&
 		    ret->kind == kind && !is_allowed(t->ruleset, ret))
-			return has_route(ret);
+			return start_connect(ret, SOCK_DGRAM, &fd) == 0;
 	}
 	return false;
 }

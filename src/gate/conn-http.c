@@ -182,24 +182,17 @@ static bool is_to_parent(const struct conn *conn)
 	return conn->reach.via_parent && conn->reach.plain;
 }
 
-static const char *parent_authorization(const struct conn *conn)
-{
-	const struct parent_proxy *p = is_to_parent(conn)
-		? parent_proxies_for(&conn->gate->parents, &conn->reach.host, true)
-		: NULL;
-
-	return p ? p->authorization : NULL;
-}
-
 /* The request as the origin gets it */
 static void send_request(struct conn *conn, size_t head)
 {
-	struct exchange *x = conn->http;
 	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	const struct parent_proxy *parent = is_to_parent(conn) ?
+		parent_proxies_for(&conn->gate->parents, &conn->reach.host, true) : NULL;
+	struct exchange *x = conn->http;
 
 	x->sent.len = 0;
 	http_request_write(&x->request, is_to_parent(conn),
-			   parent_authorization(conn), &x->sent);
+			   parent ? parent->authorization : NULL, &x->sent);
 	splice_queue(&conn->up, x->sent.p, x->sent.len);
 	http_body_init(&x->up, x->request.framing, x->request.length);
 	x->headed = x->server_stays = x->last = false;

@@ -85,18 +85,6 @@ void conn_hand_over(struct conn *conn)
 	conn->step = step_handed_over;
 }
 
-static struct conn *find_conn(struct gate *gate, uint32_t id)
-{
-	struct conn *conn;
-
-	LIST_FOREACH(conn, &gate->conns, link)
-	{
-		if (id && conn->tls == id)
-			return conn;
-	}
-	return NULL;
-}
-
 static void report_refusal(struct conn *conn, const char *text, size_t n)
 {
 	struct tls_refused refused;
@@ -150,7 +138,10 @@ int conn_tls_message(void *arg)
 		lose_tls(gate);
 		return 0;
 	}
-	conn = find_conn(gate, in.m.id);
+	LIST_FOREACH(conn, &gate->conns, link) {
+		if (in.m.id && conn->tls == in.m.id)
+			break;
+	}
 	if (conn && in.m.kind == TLS_DONE) {
 		if ((size_t)got - sizeof(in.m) == sizeof(bytes))
 			memcpy(&bytes, in.text, sizeof(bytes));

@@ -96,17 +96,6 @@ void gate_seen(struct gate *gate, uint32_t id)
 		go_on(w);
 }
 
-static void wait_for(struct gate *gate, uint32_t id, struct seen_wait *w)
-{
-	seen_forget(w);
-	w->id = id;
-	w->gate = gate;
-	LIST_INSERT_HEAD(&gate->unseen, w, link);
-	w->timer.fn = go_on;
-	w->timer.arg = w;
-	timer_start(gate->timers, &w->timer, TIMER_SEEN);
-}
-
 /* Where a name is allowed, its address must be named too, or the reverse */
 static void suggest_host(struct violation *v, const struct host *host,
 			 bool by_port)
@@ -210,8 +199,14 @@ void gate_report(struct gate *gate, const struct refusal *refusal,
 	if (wait && gate->wait_for_lookup && message.client.family)
 		message.id = ++gate->last_report ? gate->last_report
 						 : ++gate->last_report;
-	if (!send_record(gate, &v, &message) && message.id)
-		wait_for(gate, message.id, wait);
+	if (send_record(gate, &v, &message) < 0 || !message.id)
+		return;
+	seen_forget(wait);
+	wait->id = message.id;
+	wait->gate = gate;
+	LIST_INSERT_HEAD(&gate->unseen, wait, link);
+	wait->timer = (struct timer){ .fn = go_on, .arg = wait };
+	timer_start(gate->timers, &wait->timer, TIMER_SEEN);
 }
 
 void gate_report_crowd(struct gate *gate)

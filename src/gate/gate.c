@@ -571,18 +571,6 @@ static int set_up(struct gate *gate, const struct gate_config *config)
 	return r < 0 ? r : add_listeners(gate, config->listeners);
 }
 
-static void send_hosts(struct gate *gate)
-{
-	const struct gate_message m = { .kind = GATE_HOSTS };
-	auto_buf struct buf text = { 0 };
-
-	while (!LIST_EMPTY(&gate->conns))
-		conn_close(LIST_FIRST(&gate->conns));
-	gate_hosts_text(gate, &text);
-	if (text.len)
-		(void)gate_send(gate, &m, text.p, text.len);
-}
-
 /* What is left at the end, the kernel takes back with the process */
 void gate_main(const struct gate_config *config)
 {
@@ -590,6 +578,8 @@ void gate_main(const struct gate_config *config)
 	struct gate gate = {
 		.spares = { -1, -1 }, .seeds = { -1, -1 }, .search = &search,
 	};
+	const struct gate_message hosts = { .kind = GATE_HOSTS };
+	auto_buf struct buf text = { 0 };
 	int keep[LISTENERS_MAX + 4], r;
 	size_t n = 0;
 
@@ -610,7 +600,10 @@ void gate_main(const struct gate_config *config)
 	    set_up(&gate, config) < 0)
 		_exit(1);
 	r = loop_run(gate.loop);
-	if (gate.finishing)
-		send_hosts(&gate);
+	while (gate.finishing && !LIST_EMPTY(&gate.conns))
+		conn_close(LIST_FIRST(&gate.conns));
+	gate_hosts_text(&gate, &text);
+	if (gate.finishing && text.len)
+		(void)gate_send(&gate, &hosts, text.p, text.len);
 	_exit(r < 0);
 }

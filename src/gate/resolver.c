@@ -211,18 +211,6 @@ static const struct recent *find_recent(const struct lookup *r,
 	return NULL;
 }
 
-static struct question *find_question(const struct lookup *r,
-				      const char *name)
-{
-	struct question *q;
-
-	LIST_FOREACH(q, &r->questions, link) {
-		if (!strcmp(q->name, name))
-			break;
-	}
-	return q;
-}
-
 static bool send_question(const struct question *q)
 {
 	struct resolve_request out = { .id = q->id };
@@ -294,7 +282,10 @@ int lookup_ask(struct lookup *r, const struct host *host,
 	r->asked = true;
 	if (r->lost)
 		return -EIO;
-	q = find_question(r, host->name);
+	LIST_FOREACH(q, &r->questions, link) {
+		if (!strcmp(q->name, host->name))
+			break;
+	}
 	if (!q)
 		q = new_question(r, host->name);
 	if (!q)

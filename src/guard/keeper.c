@@ -564,18 +564,6 @@ static bool take_events(struct keeping *k)
 	return found;
 }
 
-/* How many may have copies, so that descriptors are left to work with */
-static size_t copies_max(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-	    limit.rlim_cur < SPARED_FDS)
-		return 0;
-	limit.rlim_cur = (limit.rlim_cur - SPARED_FDS) / 2;
-	return limit.rlim_cur < COPIED_MAX ? limit.rlim_cur : COPIED_MAX;
-}
-
 static bool is_kept(const struct keeper_mount *m)
 {
 	return m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE ||
@@ -584,10 +572,13 @@ static bool is_kept(const struct keeper_mount *m)
 
 static void collect(struct keeping *k)
 {
-	const size_t max = copies_max();
+	struct rlimit fds = { 0 };
 
+	(void)getrlimit(RLIMIT_NOFILE, &fds);
 	for (size_t i = 0; i < k->list->len; i++) {
-		const bool copied = k->len < max;
+		/* Descriptors are left to work with */
+		const bool copied = k->len < COPIED_MAX &&
+				    SPARED_FDS + 2 * (k->len + 1) <= fds.rlim_cur;
 
 		if (is_kept(&k->list->v[i]))
 			*vec_push(k) = (struct kept){ &k->list->v[i], -1, -1,

@@ -467,21 +467,12 @@ static bool is_unfinished(const char *path, const struct stat *st)
 	return !target;
 }
 
-/* Why @path is protected, or NULL */
-static const char *find_reason(const struct planted *b, const char *path)
-{
-	const struct journal *j = &b->journal;
-	const struct protected_row *row = find_row(j, b->config.view, path);
-
-	if (row)
-		return row->reason;
-	return strings_have(&j->obeyed, path) ? PLANTED_OBEYED : NULL;
-}
-
 /* A name has appeared: if it is protected and not the user's, treat it as planted */
 static void consider(struct planted *b, const char *path)
 {
-	const char *reason = find_reason(b, path);
+	const struct protected_row *row = find_row(&b->journal, b->config.view, path);
+	const char *reason = row ? row->reason :
+		strings_have(&b->journal.obeyed, path) ? PLANTED_OBEYED : NULL;
 	struct planted_scan s = { .journal = &b->journal, .policy = b->config.view->policy,
 			   .quarantine = { b->config.state, b->config.run,
 				     b->config.sink, .pending = &b->pending } };
@@ -586,17 +577,6 @@ bool planted_dispatch(struct planted *b)
 	return n < 0;
 }
 
-static void report_exposed(const struct planted *b, const char *path)
-{
-	auto_violation struct violation v = {
-		.kind = VIOLATION_FS_WRITE, .count = 1, .op = mem_strdup("open"),
-		.target = mem_strdup(path), .reason = mem_strdup(
-			"opened while it was replaced from outside; compare it with what you saved"),
-	};
-
-	violation_report(b->config.sink, &v);
-}
-
 void planted_covered(struct planted *b, const char *path)
 {
 	struct own *own = find_own(b, path), *e = NULL, now = { 0 };
@@ -621,9 +601,15 @@ void planted_covered(struct planted *b, const char *path)
 		*e = b->exposed.v[--b->exposed.len];
 	}
 	if (inside) {
+		auto_violation struct violation v = {
+			.kind = VIOLATION_FS_WRITE, .count = 1, .op = mem_strdup("open"),
+			.target = mem_strdup(path), .reason = mem_strdup(
+				"opened while it was replaced from outside; compare it with what you saved"),
+		};
+
 		now.path = mem_strdup(path);
 		*vec_push(&b->exposed) = now;
-		report_exposed(b, path);
+		violation_report(b->config.sink, &v);
 	} else {
 		own_done(&now);
 	}

@@ -186,29 +186,20 @@ static const struct read_call {
 #endif
 };
 
-/* The row of the call that @t waits in, and its arguments; NULL if that is not known */
-static const struct read_call *find_call(const struct tracee *t, uint64_t args[6])
-{
-	long nr;
-
-	if (tracee_call(t->tid, &nr, args) <= 0)
-		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(reads); i++) {
-		if (reads[i].nr == nr)
-			return &reads[i];
-	}
-	return NULL;
-}
-
+/* Read the call that @t waits in, as far as that can be done */
 static void read_reading(struct tracee *t, struct reading *ret)
 {
+	long nr = -1;
 	uint64_t args[6];
-	const struct read_call *call = t ? find_call(t, args) : NULL;
+	const struct read_call *call = NULL;
+	const bool waits = t && tracee_call(t->tid, &nr, args) > 0;
 	char text[PATH_MAX];
 	ssize_t n = 0;
 
 	ret->op = NULL;
 	ret->path[0] = '\0';
+	for (size_t i = 0; waits && !call && i < ARRAY_SIZE(reads); i++)
+		call = reads[i].nr == nr ? &reads[i] : NULL;
 	if (!call)
 		return;
 	ret->op = call->name;

@@ -222,18 +222,6 @@ static void emulate_call(struct observer *o, const struct notification *q,
 		observer_rules_made(o->config->rules, q->from->path, r);
 }
 
-/* A change of an open file, or access(): not refused; but in a root that needs
- * emulation the kernel would say that it is read-only
- */
-static void answer_quietly(struct observer *o, struct notification *q,
-			   struct decision *ret)
-{
-	q->from = &o->paths[0];
-	if (!resolve(o, q, 0, q->follow) && q->from->exists &&
-	    needs_emulation(o, q) && may_write(o, q->from))
-		emulate_call(o, q, ret);
-}
-
 /* Landlock does not restrict changes of mode, owner, times and attributes. Where there are
  * no mounts such a call never goes on, because its path could name another file by then.
  */
@@ -439,8 +427,14 @@ static int decide_notification(struct observer *o, struct notification *q,
 	 */
 	if (reads || notification_makes(q))
 		r = fast_path_check(o->fast, q, o->names);
+	/* A change of an open file, or access(): not refused; but in a root that needs
+	 * emulation the kernel would report a read-only file system
+	 */
 	if (r <= 0 && q->quiet) {
-		answer_quietly(o, q, ret);
+		q->from = &o->paths[0];
+		if (!resolve(o, q, 0, q->follow) && q->from->exists &&
+		    needs_emulation(o, q) && may_write(o, q->from))
+			emulate_call(o, q, ret);
 		return 0;
 	}
 	if (!r)
@@ -464,17 +458,6 @@ static int refuse_filtered(struct observer *o, const struct notification *q)
 	}
 	o->stats.refused++;
 	return sys_notif_send(o->config->listener, &resp);
-}
-
-/* Refuse a call whose path could not be read or resolved */
-static struct decision refuse_unseen(struct observer *o, bool reads)
-{
-	o->stats.failed++;
-	return (struct decision) {
-		.error = EACCES, .report = true,
-		.kind = reads ? VIOLATION_FS_READ : VIOLATION_FS_WRITE,
-		.verdict = { .reason = "the path could not be looked up" },
-	};
 }
 
 /* True if @group is a group of the sandbox, as far as setpgid() may join it: the
@@ -573,10 +556,15 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	o->names[0].full[0] = 0;
 	r = decide_row(o, &q, &d);
 	if (r < 0 && !goes_on(o, &q, r)) {
-		if (is_natural(r))
-			d.error = -r;
-		else
-			d = refuse_unseen(o, q.reads);
+		d = (struct decision){ .error = -r };
+		if (!is_natural(r)) {	/* Its path could not be read or resolved */
+			o->stats.failed++;
+			d = (struct decision){
+				.error = EACCES, .report = true,
+				.kind = q.reads ? VIOLATION_FS_READ : VIOLATION_FS_WRITE,
+				.verdict = { .reason = "the path could not be looked up" },
+			};
+		}
 	}
 	refuse_foreign(o, &q, r, &d);
 	if (r >= 0 && ask(o, &q, &d))

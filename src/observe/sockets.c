@@ -378,18 +378,6 @@ static void remember(struct addresses *a, struct tracee *t, int copy,
 		a->own.v[a->oldest++ % ADDRESS_OWN_MAX] = own;
 }
 
-static int answer_bind(struct request *r, const char *path)
-{
-	struct notification q = *r->q;
-	const int error = find(q.tracee, path, false, r->place);
-
-	if (error < 0)
-		return error;
-	q.from = r->place;
-	*r->ret = decide_call(r->config, &q);
-	return 0;
-}
-
 static bool is_inet(const struct address *a)
 {
 	return a->sa.sa_family == AF_INET || a->sa.sa_family == AF_INET6;
@@ -650,6 +638,7 @@ static int answer_address(struct request *r)
 	const unsigned long long *args = r->q->notif->data.args;
 	const bool binds = r->q->what == CALL_BIND;
 	const struct address *a = &r->address;
+	struct notification q = *r->q;
 	char text[PATH_MAX];
 	const char *path;
 	int error = read_address(r->q->tracee, args, &r->address);
@@ -664,7 +653,11 @@ static int answer_address(struct request *r)
 			    !is_own_network(r->copy))
 				refuse_abstract(r);
 		}
-		return path ? answer_bind(r, path) : 0;
+		error = path ? find(q.tracee, path, false, r->place) : 0;
+		q.from = r->place;
+		if (path && !error)
+			*r->ret = decide_call(r->config, &q);
+		return error;
 	}
 	if (binds && is_held(network, a))
 		network->bind(network->arg, &a->sa, a->len);

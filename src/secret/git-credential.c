@@ -131,14 +131,6 @@ static bool is_git(const char *name)
 	return !strncmp(name, "git:", 4);
 }
 
-static bool is_expired(const json_t *entry)
-{
-	const char *text = document_string(entry,
-					   attribute_names[ATTRIBUTE_EXPIRY]);
-
-	return text && strtoll(text, NULL, 10) <= (long long)time(NULL);
-}
-
 /* The one that was stored last counts; it is no failure if there is none */
 static int git_get(struct store *s, const struct git_credential *want,
 		   struct err *err)
@@ -153,8 +145,11 @@ static int git_get(struct store *s, const struct git_credential *want,
 	if (r < 0)
 		return r;
 	json_object_foreach(doc, name, entry) {
+		const char *expiry = document_string(entry,
+						     attribute_names[ATTRIBUTE_EXPIRY]);
+
 		if (is_git(name) && credential_matches(want, entry, false) &&
-		    !is_expired(entry))
+		    (!expiry || strtoll(expiry, NULL, 10) > (long long)time(NULL)))
 			found = entry;
 	}
 	if (!found)

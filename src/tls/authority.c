@@ -55,22 +55,15 @@ static int fail_ssl(struct err *err, const char *what)
 	return fail(err, -EIO, "%s: %s", what, text);
 }
 
-static bool set_serial(X509 *cert)
-{
-	uint64_t number;
-
-	return RAND_bytes((unsigned char *)&number, sizeof(number)) == 1 &&
-	       ASN1_INTEGER_set_uint64(X509_get_serialNumber(cert),
-				       number >> 1 | 1) == 1;
-}
-
 static X509 *new_cert(EVP_PKEY *key, const char *name, X509 *issuer)
 {
 	X509 *cert = X509_new();
 	X509_NAME *subject = cert ? X509_get_subject_name(cert) : NULL;
+	uint64_t serial;
 
 	if (subject && X509_set_version(cert, X509_VERSION_3) &&
-	    set_serial(cert) &&
+	    RAND_bytes((unsigned char *)&serial, sizeof(serial)) == 1 &&
+	    ASN1_INTEGER_set_uint64(X509_get_serialNumber(cert), serial >> 1 | 1) == 1 &&
 	    X509_gmtime_adj(X509_getm_notBefore(cert), -BEFORE_S) &&
 	    X509_gmtime_adj(X509_getm_notAfter(cert), AFTER_S) &&
 	    X509_set_pubkey(cert, key) &&

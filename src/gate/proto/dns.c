@@ -83,19 +83,6 @@ static bool ends_in(const char *name, const char *suffix)
 	       (n == len || name[n - len - 1] == '.');
 }
 
-static void classify(struct dns_query *q)
-{
-	if (q->named && (ends_in(q->host.name, "in-addr.arpa") ||
-			 ends_in(q->host.name, "ip6.arpa")))
-		q->ask = DNS_ASK_REVERSE;
-	else if (q->type == TYPE_A)
-		q->ask = DNS_ASK_A;
-	else if (q->type == TYPE_AAAA)
-		q->ask = DNS_ASK_AAAA;
-	else
-		q->ask = DNS_ASK_OTHER;
-}
-
 static int question_parse(const uint8_t *p, size_t n, size_t *at,
 			  struct dns_query *q)
 {
@@ -110,7 +97,11 @@ static int question_parse(const uint8_t *p, size_t n, size_t *at,
 	i += 4;
 	q->named = !host_parse(text, text_n, 0, &q->host) &&
 		   q->host.kind == HOST_NAME;
-	classify(q);
+	q->ask = q->type == TYPE_A ? DNS_ASK_A :
+		 q->type == TYPE_AAAA ? DNS_ASK_AAAA : DNS_ASK_OTHER;
+	if (q->named && (ends_in(q->host.name, "in-addr.arpa") ||
+			 ends_in(q->host.name, "ip6.arpa")))
+		q->ask = DNS_ASK_REVERSE;
 	memcpy(q->question, p + *at, i - *at);
 	q->question_n = i - *at;
 	*at = i;

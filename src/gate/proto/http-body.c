@@ -169,16 +169,6 @@ static struct http_span written(struct http_body *b, int was)
 	return (struct http_span){ b->line, (size_t)n };
 }
 
-static ssize_t pass(struct http_body *b, const char *p, size_t n,
-		    struct http_span *ret)
-{
-	const size_t count = n < b->left ? n : (size_t)b->left;
-
-	*ret = (struct http_span){ p, count };
-	http_body_skip(b, count);
-	return (ssize_t)count;
-}
-
 ssize_t http_body_step(struct http_body *body, const char *p, size_t n,
 		       struct http_span *ret)
 {
@@ -187,8 +177,11 @@ ssize_t http_body_step(struct http_body *body, const char *p, size_t n,
 	*ret = (struct http_span){ body->line, 0 };
 	if (body->state == DONE || (!n && body->state != BROKEN))
 		return 0;
-	if (body->state == DATA)
-		return pass(body, p, n, ret);
+	if (body->state == DATA) {
+		*ret = (struct http_span){ p, n < body->left ? n : (size_t)body->left };
+		http_body_skip(body, ret->n);
+		return (ssize_t)ret->n;
+	}
 
 	/* Up to the first byte that makes something to forward */
 	while (at < n && !ret->n && body->state != BROKEN) {
