@@ -23,9 +23,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/sys.h"
 #include "run/exec-error.h"
 #include "run/options.h"
 
@@ -208,6 +210,37 @@ static int add_shared(struct options *options, const struct preset *p, bool keye
 	for (int i = 0; !keyed && i < WORDS_MAX && p->tokens[i] && r == 0; i++)
 		r = add_existing(options, dir, p->tokens[i], true, err);
 	return r;
+}
+
+/* Claude Code renews a login by a lock and a file beside it, in its home, which is read-only
+ * unless the user opens it: only names that its next start does not obey are writable.
+ * With the lock alone it would use the login up and lose the new one.
+ */
+char *options_login_note(const struct options *options)
+{
+	const char *name = options_get(options, OPTION_FOR);
+	auto_free char *home = fs_home();
+	auto_free char *dir = home ? path_join(home, ".claude") : NULL;
+	auto_free char *file = dir ? path_join(dir, ".credentials.json") : NULL;
+	auto_json json_t *root = NULL;
+	const json_t *end;
+	bool open = false;
+
+	if (!name || !file || strcmp(name, "claude,shared") != 0)
+		return NULL;
+	for (size_t i = 0; i < options->len; i++) {
+		const struct option_value *v = &options->v[i];
+
+		if (v->id == OPTION_WRITE && path_is_within(v->value, dir))
+			return NULL;
+		open = open || (v->id == OPTION_WRITE && !strcmp(v->value, file));
+	}
+	root = open ? json_read(AT_FDCWD, file, NULL) : NULL;
+	end = json_object_get(json_object_get(root, "claudeAiOauth"), "expiresAt");
+	return json_is_integer(end) &&
+	       json_integer_value(end) < (json_int_t)now_ms(CLOCK_REALTIME) ?
+	       mem_printf("the login in %s has expired, and Claude Code does not renew it here: start claude once without cloche, or add --write %s",
+			  dir, dir) : NULL;
 }
 
 /* An agent from npm is more than one file: show all of that node_modules */

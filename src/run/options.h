@@ -82,6 +82,8 @@ void options_done(struct options *options);
  * agent's home. 0, or a negative errno with a message.
  */
 int options_expand(struct options *options, struct err *err);
+/* What --for cannot do for the agent's login: a message to be freed, or NULL */
+char *options_login_note(const struct options *options);
 
 /* The environment that the command's is made from */
 char *const *options_env(const struct options *options);

@@ -246,9 +246,12 @@ static int check_cwd(const struct policy *policy, struct err *err)
 static void print_notes(const struct run *run, const char *why)
 {
 	const struct decision *d = &run->decision;
+	auto_free char *login = options_login_note(run->options);
 
 	if (why)
 		output_say(run->output, "note: %s", why);
+	if (login)
+		output_say(run->output, "note: %s", login);
 	for (size_t i = 0; i < d->view->notes.len; i++) {
 		const struct view_note *note = &d->view->notes.v[i];
 

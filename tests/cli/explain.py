@@ -283,6 +283,23 @@ def a_shared_home_is_written_but_for_what_the_next_start_obeys(t):
 
 
 @test
+def an_expired_login_that_stays_so_is_a_note(t):
+    def run(ms, *options, **more):
+        t.write(t.home + "/.claude/.credentials.json", json.dumps(
+            {"claudeAiOauth": {"accessToken": "sk-secret", "expiresAt": ms}}))
+        return t.run("run", *options, "true", **more).ok().err
+    words = "has expired, and Claude Code does not renew it here"
+    said = run(1, "--for", "claude,shared")
+    contains(said, words)
+    lacks(said, "sk-secret")
+    for ms, options, env in (
+            (2 ** 50, ("--for", "claude,shared"), {}), (1, ("--for", "claude"), {}), (1, (), {}),
+            (1, ("--for", "claude,shared", "--write", t.home + "/.claude"), {}),
+            (1, ("--for", "claude,shared"), {"ANTHROPIC_API_KEY": "sk-x"})):
+        lacks(run(ms, *options, env=env), words, ms, options, env)
+
+
+@test
 def a_shared_home_is_where_the_agent_has_it(t):
     contains(t.run("run", "--for", "codex,shared", "true",
                    env={"CODEX_HOME": t.home + "/other"}).ended(125).err,
