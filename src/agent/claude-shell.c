@@ -267,12 +267,14 @@ int agent_stays_outside(const char *command, const char *project,
 		mode_excludes(policy, command, NULL));
 }
 
-int agent_run_inside(const char *shell, const char *line, const char *project,
-		     int (*join)(struct run *run), struct options *options,
-		     struct err *err)
+int agent_run_inside(const char *shell, const char *line, const char *command,
+		     const char *project, int (*join)(struct run *run),
+		     struct options *options, struct err *err)
 {
 	static struct run one;
 	static char *no_args[] = { NULL };
+	const struct run fresh = { .options = options, .output = &output_stderr,
+				   .argv = no_args, .err = err, .shown = command };
 	auto_free char *here = getcwd(NULL, 0);
 	auto_buf struct buf script = { 0 };
 	int r;
@@ -286,8 +288,7 @@ int agent_run_inside(const char *shell, const char *line, const char *project,
 	if ((r = options_add(options, OPTION_SHELL, shell, err)) < 0 ||
 	    (r = options_add(options, OPTION_COMMAND, buf_str(&script), err)) < 0)
 		return r;
-	one = (struct run){ .options = options, .output = &output_stderr,
-			    .argv = no_args, .err = err };
+	one = fresh;
 	return options_has(options, OPTION_SESSION) ? join(&one) : run(&one);
 }
 
@@ -330,8 +331,8 @@ int claude_shell_run(const char *line, int (*join)(struct run *run),
 		r = agent_add_session("claude", getenv("CLAUDE_CODE_SESSION_ID"), owner,
 				      options, err);
 	if (r == 0 && (r = open_files(&parsed, options, err)) == 0) {
-		r = agent_run_inside(shell_of(&parsed), line, project, join, options,
-				     err);
+		r = agent_run_inside(shell_of(&parsed), line, parsed.command, project,
+				     join, options, err);
 		remove_empty(parsed.cwd_file);
 	}
 	claude_line_done(&parsed);

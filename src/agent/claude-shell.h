@@ -60,9 +60,11 @@ int agent_stays_outside(const char *command, const char *project,
 int agent_add_session(const char *agent, const char *id, pid_t owner,
 		      struct options *options, struct err *err);
 
-/* Run @line by @shell in the sandbox, from the current directory; as claude_shell_run() */
-int agent_run_inside(const char *shell, const char *line, const char *project,
-		     int (*join)(struct run *run), struct options *options,
+/* Run @line by @shell in the sandbox, from the current directory; as claude_shell_run().
+ * Reports show @command, which the line contains; NULL: the line.
+ */
+int agent_run_inside(const char *shell, const char *line, const char *command,
+		     const char *project, int (*join)(struct run *run), struct options *options,
 		     struct err *err);
 
 /* A script that starts @program with @words, @options and its own arguments */

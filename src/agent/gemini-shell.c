@@ -197,8 +197,8 @@ int gemini_shell_run(char **args, int (*join)(struct run *run), struct options *
 		line = words = store_nothing(line);
 	if (r == 0 && (r = open_files(&parsed, project, options, err)) == 0) {
 		leave_path();
-		r = agent_run_inside(BASH, line ? line : words, project, join, options,
-				     err);
+		r = agent_run_inside(BASH, line ? line : words, parsed.command, project,
+				     join, options, err);
 	}
 	gemini_line_done(&parsed);
 	return r;

@@ -239,19 +239,26 @@ static bool repeat_options(const struct run *run, struct buf *out)
 	return all;
 }
 
+bool run_report_command_text(const struct run *run, char *const *argv, size_t max,
+			     struct buf *out)
+{
+	const char *const shown[] = { run->shown, NULL };
+
+	return command_text(run->shown ? shown : (const char *const *)argv, max, out);
+}
+
 struct rerun run_report_rerun(const struct run *run, struct buf *options,
 			      struct buf *command)
 {
 	const char *cwd = run->decision.policy->cwd;
-	const bool cut = command_text((const char *const *)run->command, REPORT_LINE_MAX,
-				      command);
+	const bool cut = run_report_command_text(run, run->command, REPORT_LINE_MAX, command);
 	const bool all = repeat_options(run, options);
 
 	return (struct rerun){
 		/* A session's holder has no command, and reports those of several */
 		.options = buf_str(options),
-		.line = all && !cut && command->len < REPORT_LINE_MAX && !run->serve ?
-			buf_str(command) : NULL,
+		.line = all && !cut && !run->shown && !run->serve &&
+			command->len < REPORT_LINE_MAX ? buf_str(command) : NULL,
 		.project = options_has(run->options, OPTION_CWD) ? cwd : NULL,
 		.no_settings = options_has(run->options, OPTION_NO_SETTINGS),
 	};

@@ -56,6 +56,8 @@ struct run_serve {
  * @argv:	The caller's: the command, or with -c the arguments of that string
  * @err:	The caller's: why run() returned a negative errno
  * @serve:	The caller's: the commands of a session; or NULL
+ * @shown:	The caller's: what reports show as the command, where an agent has put more
+ *		around it; or NULL
  *
  * The caller fills these in and leaves the rest zero.
  *
@@ -89,6 +91,7 @@ struct run {
 	char **argv;
 	struct err *err;
 	const struct run_serve *serve;
+	const char *shown;
 
 	char **command;
 	struct decision decision;
@@ -166,6 +169,12 @@ void run_report_command(struct run *run);
 void run_report_hints(const struct run *run);
 /* The command was not started: why */
 void run_report_unstarted(struct run *run);
+
+/* The command line @argv, or what the caller shows for it, without secrets and at most @max
+ * bytes; true if it was changed
+ */
+bool run_report_command_text(const struct run *run, char *const *argv, size_t max,
+			     struct buf *out);
 
 /* How to start the run again (report/suggestion.h). Fills @options and @command, which the
  * result points into: the command line without secrets, also where it cannot be repeated.

@@ -124,7 +124,7 @@ static int write_strings(const struct run *run, const char *stdin_path,
 	add_string(&text, stdin_path ? stdin_path : "");
 	join->argc = add_strings(&text, plan->argv);
 	join->envc = add_strings(&text, plan->env);
-	(void)command_text((const char *const *)plan->argv, REPORT_COMMAND_MAX, &command);
+	(void)run_report_command_text(run, plan->argv, REPORT_COMMAND_MAX, &command);
 	add_string(&text, buf_str(&command));
 	session_policy(run->decision.policy, plan, &policy);
 	add_string(&text, buf_str(&policy));

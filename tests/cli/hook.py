@@ -574,6 +574,22 @@ def the_line_of_the_shell_tool_runs_in_the_sandbox(t):
     check(t.exists("up") and not os.path.exists(t.away + "/no"), r)
 
 
+SESSION = {"CLAUDE_CODE_SESSION_ID": "11111111-2222-3333-4444-555555555555"}
+
+
+@test
+def reports_have_the_command_of_the_model_and_not_the_line_around_it(t):
+    file = f"/tmp/claude-{os.getpid():x}-cwd"
+    os.makedirs("sub")
+    for options in ((), ("--session",)):
+        for more in ("false", f"TOKEN=ghp_{'a' * 36} false"):
+            shell(t, f"touch {t.home}/x; {more}", *options, where="sub", env=SESSION,
+                  cwd_file=file)
+    found = json.loads(t.run("violations", "list", "--json").ok().out)["violations"]
+    equal([v["command"] for v in found if v["target"] == t.home + "/x"],
+          [f"'touch {t.home}/x; false'", "'***'"] * 2)
+
+
 @test
 def the_file_for_the_directory_is_the_only_one_that_opens(t):
     victim = t.write(t.home + "/victim", "mine\n")
