@@ -26,6 +26,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -52,10 +53,37 @@ static int write_file(const char *path, const char *text, mode_t mode, struct er
 					err);
 }
 
+/* Options that are about one run alone (session-client.c: check_options()) */
+static bool fit_session(const char *const *options)
+{
+	static const char *const alone[] = { "--secret", "--ask", "--ephemeral", "--events" };
+
+	for (size_t i = 0; options[i]; i++) {
+		for (size_t j = 0; j < ARRAY_SIZE(alone); j++) {
+			if (!strncmp(options[i], alone[j], strlen(alone[j])))
+				return false;
+		}
+	}
+	return true;
+}
+
 static int make_claude(const struct hook_target *t, struct shim_agent *ret,
 		       struct err *err)
 {
-	const int r = hook_write_settings(t, err);
+	struct hook_target ours = *t;
+	auto_free const char **words = NULL;
+	size_t n = 0;
+	int r;
+
+	while (t->options[n])
+		n++;
+	words = mem_zalloc((n + 2) * sizeof(*words));
+	words[0] = "--session";
+	memcpy(words + 1, t->options, n * sizeof(*words));
+	ours.session = fit_session(t->options);
+	if (ours.session)
+		ours.options = words;
+	r = hook_write_settings(&ours, err);
 
 	/* Behind an option Claude Code takes these verbs, which are about sessions in the
 	 * background, for a prompt. Such a session keeps the settings of its own start.

@@ -223,7 +223,7 @@ static int open_files(const struct claude_line *line, struct options *options,
 
 	if (r == 0)
 		r = show_session(options, err);
-	/* All commands of a session have one policy; and in /tmp it is writable already */
+	/* In a session it is in /tmp, and writable already */
 	if (r == 0 && line->cwd_file && make_cwd_file(line->cwd_file) &&
 	    !options_has(options, OPTION_SESSION))
 		r = options_add(options, OPTION_WRITE, line->cwd_file, err);
@@ -289,7 +289,14 @@ int agent_run_inside(const char *shell, const char *line, const char *command,
 	    (r = options_add(options, OPTION_COMMAND, buf_str(&script), err)) < 0)
 		return r;
 	one = fresh;
-	return options_has(options, OPTION_SESSION) ? join(&one) : run(&one);
+	r = options_has(options, OPTION_SESSION) ? join(&one) : -EOPNOTSUPP;
+	if (r != -EOPNOTSUPP)
+		return r;
+	free(options_swap(options, OPTION_SESSION, NULL));
+	free(options_swap(options, OPTION_SESSION_OWNER, NULL));
+	*err = (struct err){ 0 };
+	one = fresh;
+	return run(&one);
 }
 
 int agent_add_session(const char *agent, const char *id, pid_t owner,
@@ -327,7 +334,8 @@ int claude_shell_run(const char *line, int (*join)(struct run *run),
 	if (r == 0 && (r = agent_stays_outside(parsed.command, project, options,
 					       err)) > 0)
 		r = run_outside(&parsed, line, err);
-	if (r == 0 && join)
+	/* In a session, which has one policy, only the shared /tmp is open for that file */
+	if (r == 0 && join && (!parsed.cwd_file || path_is_below("/tmp", parsed.cwd_file)))
 		r = agent_add_session("claude", getenv("CLAUDE_CODE_SESSION_ID"), owner,
 				      options, err);
 	if (r == 0 && (r = open_files(&parsed, options, err)) == 0) {

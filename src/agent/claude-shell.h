@@ -61,7 +61,8 @@ int agent_add_session(const char *agent, const char *id, pid_t owner,
 		      struct options *options, struct err *err);
 
 /* Run @line by @shell in the sandbox, from the current directory; as claude_shell_run().
- * Reports show @command, which the line contains; NULL: the line.
+ * Reports show @command, which the line contains; NULL: the line. Where there can be no
+ * session, it is a run of its own.
  */
 int agent_run_inside(const char *shell, const char *line, const char *command,
 		     const char *project, int (*join)(struct run *run), struct options *options,

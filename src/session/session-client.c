@@ -91,7 +91,7 @@ static int check_options(const struct options *options, const struct plan *plan,
 		return fail(err, -EOPNOTSUPP, "a session needs tier full, and this is tier %s",
 			    tier_name(plan->tier));
 	if (plan && plan->view->policy->lists[LIST_SECRETS].len)
-		return fail(err, -EINVAL, "the settings bind secrets, which do not go into a session: every command of it could use them");
+		return fail(err, -EOPNOTSUPP, "the settings bind secrets, which do not go into a session: every command of it could use them");
 	return 0;
 }
 
@@ -218,6 +218,8 @@ static int reach(struct joined *j)
 	fd = session_connect(lock, j->name, err);
 	if (fd == -ENOENT) {
 		r = session_start(j->run, j->name, lock);
+		if (r < 0)
+			err->code = r = -EOPNOTSUPP;
 		fd = r < 0 ? r : session_connect(lock, j->name, err);
 		if (fd == -ENOENT)
 			fail(err, fd, "session '%s' ended as soon as it was started", j->name);

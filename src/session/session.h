@@ -16,7 +16,8 @@ enum {
 };
 
 /* As run() (run/run.h), in the session that the options name. It is started if there
- * is none.
+ * is none. -EOPNOTSUPP: nothing ran, because these settings or this machine allow no
+ * session; a run of its own may do.
  */
 int session_run(struct run *run);
 

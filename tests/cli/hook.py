@@ -591,6 +591,25 @@ def reports_have_the_command_of_the_model_and_not_the_line_around_it(t):
 
 
 @test
+def where_no_session_can_be_each_command_is_a_run_of_its_own(t):
+    """Elsewhere what one command left in the background is there for the next"""
+    def found(number, *options, file=f"/tmp/claude-{os.getpid():x}-cwd"):
+        lines = [LINE % ("/none", f"'{command} false'", file) for command in (
+            f"echo x > {t.home}/x; echo $SANDBOX_RUNTIME; sleep 600{number} >/dev/null 2>&1 & "
+            "until grep -aq ^sleep /proc/$!/cmdline; do true; done;",
+            f"grep -aq \"^sleep.600{number}.$\" /proc/[1-9]*/cmdline && echo found;")]
+        r = t.outside(sys.executable, "-c", "import subprocess, sys\nfor line in sys.argv[-2:]: "
+                      "subprocess.run([*sys.argv[1:-2], line])", CLOCHE, "hook", "claude", "shell",
+                      "--session", *options, "--", *lines, env=SESSION)
+        contains(r.out, "1\n")
+        check(not os.path.exists(t.home + "/x"))
+        return "found" in r.out
+    check(found(1))
+    check(not found(2, "--tier", "landlock"))
+    check(not found(3, file=t.away + "/claude-ab12-cwd"))
+
+
+@test
 def the_file_for_the_directory_is_the_only_one_that_opens(t):
     victim = t.write(t.home + "/victim", "mine\n")
     for name in (victim, t.home + "/x/../victim", t.home + "/cwd"):
