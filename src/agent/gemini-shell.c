@@ -17,6 +17,7 @@
 
 #include "agent/gemini-shell.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,10 +114,13 @@ static int open_files(const struct gemini_line *line, const char *project,
 	auto_free char *own = find_own_tmp(project);
 	int r = options_add(options, OPTION_SHARE_TMP, NULL, err);
 
-	if (r < 0 || options_has(options, OPTION_SESSION))
-		return r;
-	r = share(options, line->tmp, err);
-	return r < 0 ? r : share(options, own, err);
+	/* Made before the first command, so that the policy of the later ones is the same */
+	if (r == 0 && own && mkdir(own, 0700) < 0 && errno != EEXIST)
+		return 0;
+	if (r == 0)
+		r = share(options, own, err);
+	return r < 0 || options_has(options, OPTION_SESSION) ? r :
+	       share(options, line->tmp, err);
 }
 
 /* The first directory of $PATH is ours: commands inside need it no more */
