@@ -227,9 +227,6 @@ def shim_results(t, agent, *commands):
     """As results(), by a shim that puts the agent's own commands into the sandbox"""
     need_agent(agent)
     path = BIN + ":" + os.environ["PATH"]
-    settings = {"gemini": "settings.json", "codex": "config.toml"}[agent]
-    if agent == "gemini" and not os.path.exists(f"{t.home}/.gemini/{settings}"):
-        t.write(f"{t.home}/.gemini/{settings}", "{}")
     t.run("shim", "install", agent, "--hook", env={"PATH": path}).ok()
     protocol, start = AGENTS[agent]
     server, url = serve(protocol, commands)
@@ -245,24 +242,73 @@ def shim_results(t, agent, *commands):
     return server.results
 
 
-@lambda function: for_each(function, ["codex", "gemini"])
+@for_each
 def behind_a_shim_commands_are_not_rewritten_and_run_in_one_sandbox(t, agent):
     t.write(t.home + "/.ssh/id_rsa", "-----BEGIN OPENSSH PRIVATE KEY-----\n")
     t.write("page", "from inside")
     kept = f"/tmp/cloche-peers-{os.getpid()}"
-    said, up, first, second = shim_results(
-        t, agent, "cat ~/.ssh/id_rsa; echo in=$SANDBOX_RUNTIME; ps -o args= -p $$; "
-        f"echo x > made; echo x > {t.home}/not-made; echo y > {kept}",
-        SERVER % ">log 2>&1", FETCH, f"cat {kept}; rm {kept}")
+    with host_tmp():
+        said, up, first, second = shim_results(
+            t, agent, "cat ~/.ssh/id_rsa; echo in=$SANDBOX_RUNTIME; ps -o args= -p $$; "
+            f"echo x > made; echo x > {t.home}/not-made; echo y > {kept}",
+            SERVER % ">log 2>&1", FETCH, f"cat {kept}; rm {kept}")
     contains(said, "in=1")
     lacks(said, "BEGIN")
     lacks(said, "cloche run")
     lacks(said, "bgpids.tmp: No such file")
-    contains(said, "Read-only file system")
+    contains(said.lower(), "read-only file system")
+    # Codex's sandbox is there for the whole session, and reports at its end
+    (lacks if agent == "codex" else contains)(said, "outside the writable paths")
     check(t.exists("made") and not os.path.exists(t.home + "/not-made"), said)
     contains(up, "up")
     contains(first, "from inside")
     contains(second, "y")
+
+
+@test
+def edits_of_codex_and_its_commands_have_one_tmp(t):
+    patched = "/tmp/cloche-peers-patched"	# In the sandbox's own /tmp
+    edit = ("apply_patch <<'END'\n*** Begin Patch\n*** Add File: %s\n+by the edit\n"
+            "*** End Patch\nEND\n")
+    done, read, refused = shim_results(t, "codex", edit % patched, f"cat {patched}",
+                                       edit % (t.home + "/not-made"))
+    contains(read, "by the edit", done)
+    check(not os.path.exists(patched) and not os.path.exists(t.home + "/not-made"), refused)
+
+
+@test
+def file_tools_of_gemini_and_its_commands_have_one_directory(t):
+    """They work in the project, and outside of it in a directory below ~/.gemini only"""
+    shared = f"{t.home}/.gemini/tmp/{os.path.basename(t.dir)}"
+    _, read, made, back = shim_results(
+        t, "gemini", ("write_file", {"file_path": shared + "/a", "content": "by the tool"}),
+        f"cat {shared}/a", f"echo by the command > {shared}/b; echo x > {shared}/../not-made",
+        ("read_file", {"file_path": shared + "/b"}))
+    contains(read, "by the tool")
+    contains(back, "by the command", made)
+    check(not os.path.exists(shared + "/../not-made"), made)
+
+
+@for_each
+def removing_a_shim_after_a_session_leaves_every_byte(t, agent):
+    """Of the user's files; the agent's own state is left to it"""
+    files = {
+        "claude": {".claude/settings.json": '{ "cleanupPeriodDays":9,\n\n"env" : {} }'},
+        "codex": {".codex/hooks.json": '{"hooks" : {}\n }\n\n', ".codex/rules/a.rules": "# x\n"},
+        "gemini": {".gemini/settings.json": '{"security": {"auth": {"selectedType":\t'
+                   '"gemini-api-key"},  "folderTrust":{"enabled": false}} }\n'},
+    }[agent]
+    for name, text in files.items():
+        t.write(f"{t.home}/{name}", text)
+    before = t.in_home()
+    shim_results(t, agent, "echo $SANDBOX_RUNTIME > made")
+    equal(t.read("made"), "1\n")
+    t.run("shim", "remove", agent).ok()
+    for name, text in files.items():
+        equal(t.read(f"{t.home}/{name}"), text)
+    check(not os.path.exists(t.home + "/.codex/environments.toml"))
+    equal(tree(t.home + "/.config/cloche"), {})
+    check(set(t.in_home()) <= {*before, ".config", ".local", ".claude.json", ".cache"}, t.in_home())
 
 
 @test
@@ -335,9 +381,10 @@ def a_server_of_one_call_answers_the_next_and_ends_with_the_agent(t, agent):
     start = SERVER % ("" if agent == "claude" else ">log 2>&1")
     seen = []
     t.write("page", "from inside")
-    up, first, second = results(
-        t, agent, start, lambda: seen.extend(sessions(t)), FETCH, FETCH,
-        options=("--session",))
+    with host_tmp():
+        up, first, second = results(
+            t, agent, start, lambda: seen.extend(sessions(t)), FETCH, FETCH,
+            options=("--session",))
     contains(up, "up")
     contains(first, "from inside")
     contains(second, "from inside")	# It has written to its log since, and lives
@@ -366,10 +413,11 @@ def an_agent_that_is_killed_takes_its_session_along(t, agent):
     server, url = serve(protocol, [SERVER % ">log 2>&1", kill])
     argv, env = start(t, url)
     env.pop("GEMINI_CLI_NO_RELAUNCH", None)	# As users start it: two processes
-    process = subprocess.Popen(argv, env={**os.environ, **env}, cwd=t.dir,
-                               start_new_session=True, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    process.wait(AGENT_SECONDS)
+    with host_tmp():
+        process = subprocess.Popen(argv, env={**os.environ, **env}, cwd=t.dir,
+                                   start_new_session=True, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process.wait(AGENT_SECONDS)
     equal(len(seen), 1)
     wait_until(lambda: not sessions(t), "the end of the session", AGENT_SECONDS)
 

@@ -6,10 +6,12 @@ one after the other, and keeps what the agent says came of them. tests/peers/
 agents starts the scripts that use this where there is no other network.
 """
 
+import contextlib
 import http.server
 import json
 import os
 import sys
+import tempfile
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -30,6 +32,14 @@ GEMINI_ALONE = {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_MODEL": "gemini-2.5-fl
 
 def test(function):
     return tap.test(function, timeout=4 * AGENT_SECONDS)
+
+
+@contextlib.contextmanager
+def host_tmp():
+    """Claude Code's temporary files in /tmp, as users have them; removed afterwards"""
+    with tempfile.TemporaryDirectory(dir="/tmp") as path:
+        os.environ["CLAUDE_CODE_TMPDIR"] = path
+        yield path
 
 
 def need_agent(agent):
