@@ -179,11 +179,11 @@ static bool is_state(const char *path)
 		"/.local/share/mc", "/.local/share/nano", "/.local/share/vim",
 		"/.local/share/nvim", "/.nv/", "/.ICEauthority", "/.Xauthority",
 		"/.sqlite_", "/.gdb_", "/.selected_editor", "/.sudo_as_admin",
-		"/var/cache/", "/var/lib/dpkg/lock", "/_tmp_",
+		"/run/user/", "/var/cache/", "/var/lib/dpkg/lock", "/_tmp_",
 	};
 	static const char *const dirs[] = {
 		"/.config", "/.local", "/.local/share", "/.npm", "/.yarn", "/.nv",
-		"/.dotnet",
+		"/.dotnet", "/.terraform.d",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {

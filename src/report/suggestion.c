@@ -339,6 +339,8 @@ static void suggest_instead(struct violation *v, const struct instead *in,
 		suggest_profile(v, command);
 	for (size_t i = 0; !socket && i < 2 && in->sockets[i]; i++)
 		socket = find_socket(in->sockets[i]);
+	if (!socket && in->sockets[0])
+		suggestion_nothing(v, "none runs, so start it first");
 	if (!socket)
 		return;
 	buf_adds(&line, *in->options ? "cloche run --unix-socket "

@@ -629,14 +629,15 @@ static int hide_root(struct view *view, struct err *err)
 }
 
 /* Hidden on the host, and a directory of the sandbox's own: there is one row of that
- * kind. Profile home has many, which view_place() looks for.
+ * kind. Profile home has many, which view_place() looks for. Where the host has none,
+ * there is none inside either, as nothing can be mounted: what makes it is refused.
  */
 static void find_own_dir(struct view *view)
 {
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 
-		if (r->list == PATH_DENY_READ && r->rule->place == PLACE_PRIVATE &&
+		if (r->list == PATH_DENY_READ && r->rule->place == PLACE_PRIVATE && r->mode &&
 		    strcmp(r->path, VAR_TMP) != 0)
 			view->own_dir = r->path;
 	}

@@ -168,4 +168,16 @@ def a_line_says_why_there_are_no_keys(t):
         lacks(r.err, "gpg knows no keys")
 
 
+@test
+def where_the_host_has_none_making_one_is_refused_with_a_word(t):
+    need("gpg")
+    for command in (["mkdir", t.home + "/.gnupg"], ["gpg", "--list-keys"]):
+        r = t.inside(*command)
+        check(r.code != 0, repr(r))
+        contains(r.err, f"write {t.home}/.gnupg (")
+        contains(r.err, "cloche policy allow write" if command[0] == "mkdir" else
+                 "its agent signs without handing out the key; none runs, so start it first)")
+    check(not t.exists(t.home + "/.gnupg"))
+
+
 main()

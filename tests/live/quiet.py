@@ -103,7 +103,36 @@ seq 3
 tee copy.txt < long.txt
 script -q -c true typescript
 stty --version
-tput -T xterm cols"""
+tput -T xterm cols
+git blame a.txt
+git fetch -q . HEAD
+git tag -l
+git config --list
+rsync -a long.txt copy2.txt
+top -b -n 1
+vmstat
+lscpu
+ip addr
+ss -tln
+bash -lic true
+python3 -m unittest -h
+python3 -c 'import multiprocessing as m; m.Pool(2).map(abs, [1, 2])'
+node --test
+node -e 'require("http").createServer().listen(0, function () { this.close() })'
+npm run
+npm pack --dry-run
+npm config list
+make -B
+crontab -l
+locale
+fc-list
+apt list --installed
+podman --version
+terraform version
+xargs -P 2 -n 1 echo < a.txt
+emacs -Q --batch
+go env
+ssh -G localhost"""
 
 
 def project(t):
