@@ -166,6 +166,15 @@ static void print_option(const struct option_row *row)
 	print_wrapped(row->help, OPTION_AT, OPTION_AT);
 }
 
+const char *help_example(const char *call)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(examples); i++) {
+		if (!strcmp(examples[i].call, call))
+			return examples[i].example;
+	}
+	return NULL;
+}
+
 static void print_examples(const char *call)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(examples); i++) {

@@ -185,9 +185,12 @@ int call_since(const struct call *call, int64_t *ret_ms, struct err *err)
 
 int call_fail_usage(const struct call *call, struct err *err)
 {
-	return fail(err, -EINVAL, "usage: cloche %s%s%s %s", call->verb->name,
-		    call->word ? " " : "", call->word ? call->word->name : "",
-		    synopsis_of(call));
+	auto_free char *name = mem_printf("%s%s%s", call->verb->name, call->word ? " " : "",
+					  call->word ? call->word->name : "");
+	const char *example = help_example(name);
+
+	return fail(err, -EINVAL, "usage: cloche %s %s%s%s", name, synopsis_of(call),
+		    example ? "; for example: " : "", example ? example : "");
 }
 
 int call_expect(const struct call *call, int fewest, int most, struct err *err)

@@ -125,6 +125,9 @@ int call_since(const struct call *call, int64_t *ret_ms, struct err *err);
 /* -EINVAL with the synopsis as the message */
 int call_fail_usage(const struct call *call, struct err *err);
 
+/* A line that shows @call, "policy diff", in use; or NULL */
+const char *help_example(const char *call);
+
 /* 0, or the same unless there are @fewest to @most arguments */
 int call_expect(const struct call *call, int fewest, int most, struct err *err);
 

@@ -580,7 +580,11 @@ def diff_tells_what_is_reached_now(t):
     t.write("less/.cloche.json", '{"filesystem": {"denyRead": ["secret", "b"]}}')
     t.run("policy", "diff", "old", "less").ok()
     t.run("policy", "diff", "old", "old").ok()
-    t.run("policy", "diff", "old").ended(2)
+    for words in ((), ("old",)):
+        contains(t.run("policy", "diff", *words).ended(2).err,
+                 "OLD NEW; for example: cloche policy diff old/.cloche.json .cloche.json\n")
+    contains(t.run("policy", "diff", "old", "new", "x").ended(2).err, "unexpected argument 'x'")
+    contains(t.run("policy", "diff", "--help").ok().out, "'cloche trust --show' compares with")
     t.run("policy", "diff", "old", "none").ended(2)
 
 
