@@ -39,7 +39,8 @@ enum {
 	COLUMNS = 80,
 	WHY_AT = 30,		/* Where a probe's explanation begins */
 	GUARANTEE_AT = 4,	/* The same for a guarantee, and */
-	ADVICE_AT = 9,		/* for a cause and a remedy */
+	ADVICE_AT = 9,		/* for a cause and a remedy, and */
+	TIER_AT = 6,		/* for the tier */
 };
 
 /* What is missing, and what to do about it, stand out on a terminal */
@@ -51,7 +52,8 @@ static void print_text(const char *text)
 		const enum style style =
 			!strncmp(text, "✗", strlen("✗")) ? STYLE_HEAD :
 			!strncmp(line, "fix: ", 5) ? STYLE_COMMAND : STYLE_NONE;
-		const int at = line == text ? WHY_AT :
+		const int at = !strncmp(text, "tier: ", TIER_AT) ? TIER_AT :
+			       line == text ? WHY_AT :
 			       line - text < GUARANTEE_AT ? GUARANTEE_AT : ADVICE_AT;
 		auto_buf struct buf out = { 0 };
 
