@@ -100,4 +100,12 @@ int attack_dial(const char *host, const char *port, int type);
 /* Send the word; 0 or a negative errno */
 int attack_say(const struct attack *a, int fd);
 
+/* lack.c - refuse system calls as a kernel that lacks a mechanism does */
+
+/* From now on the calls of @what ("userns", or several, with commas between)
+ * fail, as in a container: a filter of our own stands for the kernel. How many
+ * calls that are, or a negative errno.
+ */
+int lack_of(const char *what);
+
 #endif /* ATTACK_ATTACK_H */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* attack/lack.c - refuse system calls as a kernel that lacks a mechanism does */
 
-#include "attack/lack.h"
+#include "attack/attack.h"
 
 #include <errno.h>
 #include <linux/keyctl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "base/own.h"
 #include "base/sys.h"
+#include "base/text.h"
 
 static const struct {
 	const char *what;
@@ -66,25 +66,13 @@ static const struct {
 	{ "ipv6", { SYS_socket, 0, UINT32_MAX, AF_INET6, AF_INET6, EAFNOSUPPORT } },
 };
 
-static bool is_named(const char *list, const char *what)
-{
-	const size_t n = strlen(what);
-
-	for (; list; list = strchr(list, ',')) {
-		list += *list == ',';
-		if (!strncmp(list, what, n) && (!list[n] || list[n] == ','))
-			return true;
-	}
-	return false;
-}
-
 int lack_of(const char *what)
 {
 	struct sys_refusal named[ARRAY_SIZE(calls)];
 	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-		if (is_named(what, calls[i].what))
+		if (text_in_list(what, ',', calls[i].what))
 			named[n++] = calls[i].refusal;
 	}
 	if (n && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||

@@ -197,9 +197,7 @@ static const char *skip_value(const char *p, const char *end)
 	return end;
 }
 
-/**
- * struct step - One step of a path: a key, or an index
- */
+/* One step of a path: a key, or an index */
 struct step {
 	char *key;
 	size_t index;

@@ -33,9 +33,7 @@ void *mem_grow(void **array, size_t len, size_t *cap, size_t size)
 	((__typeof__((vec)->v))mem_grow((void **)&(vec)->v,		\
 		(vec)->len++, &(vec)->cap, sizeof(*(vec)->v)))
 
-/**
- * struct strings - A growing list of strings, for vec_push(); it owns them
- */
+/* A growing list of strings, for vec_push(); it owns them */
 struct strings {
 	char **v;
 	size_t len, cap;

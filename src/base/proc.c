@@ -180,6 +180,21 @@ int reap_exit_code(int status)
 				   : WEXITSTATUS(status);
 }
 
+const char *proc_find_program(const char *name, char *path, size_t size)
+{
+	static const char *const places[] = {
+		"/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/local/bin",
+		"/usr/local/sbin",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		snprintf(path, size, "%s/%s", places[i], name);
+		if (access(path, X_OK) == 0)
+			return path;
+	}
+	return NULL;
+}
+
 char *proc_stat(pid_t pid, char *text, size_t size)
 {
 	char path[64];

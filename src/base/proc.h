@@ -83,6 +83,9 @@ void reap_adopt(void);
  */
 char *proc_stat(pid_t pid, char *text, size_t size);
 
+/* The program @name where distributions put programs, never by $PATH: @path, or NULL */
+const char *proc_find_program(const char *name, char *path, size_t size);
+
 /* The parent of @pid; 0 if it is gone, or has none */
 pid_t proc_parent(pid_t pid);
 

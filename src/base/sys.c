@@ -16,8 +16,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -55,6 +57,32 @@ int sys_capset(const struct sys_caps *caps)
 	};
 
 	return (int)syscall(SYS_capset, &header, d);
+}
+
+int sys_keep_caps(uint64_t set)
+{
+	struct sys_caps caps;
+
+	if (sys_capget(&caps) < 0)
+		return -1;
+	caps.inheritable |= set;
+	if (sys_capset(&caps) < 0)
+		return -1;
+	for (unsigned int cap = 0; cap < 64; cap++) {
+		if ((set >> cap & 1) &&
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int sys_child_signals(void)
+{
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 int sys_openat2(int dirfd, const char *path, const struct open_how *how)

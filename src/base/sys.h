@@ -46,24 +46,24 @@ enum {
 	SYS_LANDLOCK_SCOPE_SIGNAL = 1 << 1,		/* ABI 6 */
 };
 
-/**
- * struct sys_landlock_ruleset_attr - What a ruleset handles, as of ABI 6
- */
+/* What a ruleset handles, as of ABI 6 */
 struct sys_landlock_ruleset_attr {
 	uint64_t handled_access_fs;
 	uint64_t handled_access_net;
 	uint64_t scoped;
 };
 
-/**
- * struct sys_caps - The calling thread's capabilities, a bit each
- */
+/* The calling thread's capabilities, a bit each */
 struct sys_caps {
 	uint64_t effective, permitted, inheritable;
 };
 
 int sys_capget(struct sys_caps *ret);
 int sys_capset(const struct sys_caps *caps);
+/* Keep the capabilities @set, a bit each, over an execve() by a user other than root */
+int sys_keep_caps(uint64_t set);
+/* A signalfd for SIGCHLD, which the caller has blocked */
+int sys_child_signals(void);
 int sys_openat2(int dirfd, const char *path, const struct open_how *how);
 int sys_mount_setattr(int dirfd, const char *path, unsigned int flags,
 		      const struct mount_attr *attr);

@@ -44,9 +44,7 @@ int text_to_u64(const char *s, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
-/**
- * struct unit - A suffix and what it multiplies by
- */
+/* A suffix and what it multiplies by */
 struct unit {
 	const char *name;
 	uint64_t factor;
@@ -267,13 +265,14 @@ uint64_t text_hash(const char *s)
 	return h;
 }
 
-bool text_is_choice(const char *choices, const char *word)
+bool text_in_list(const char *list, char separator, const char *word)
 {
+	const char separators[] = { separator, '\0' };
 	const size_t n = word ? strlen(word) : 0;
 
-	for (; n && choices; choices = strchr(choices, '|')) {
-		choices += *choices == '|';
-		if (strcspn(choices, "|") == n && !strncmp(choices, word, n))
+	for (; n && list; list = strchr(list, separator)) {
+		list += *list == separator;
+		if (strcspn(list, separators) == n && !strncmp(list, word, n))
 			return true;
 	}
 	return false;

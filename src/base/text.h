@@ -77,8 +77,16 @@ struct text_near {
  */
 bool text_near_try(struct text_near *near, const char *candidate);
 
-/* True if @word is one of @choices, as in "user|project"; of NULL none is, nor is "" */
-bool text_is_choice(const char *choices, const char *word);
+/* True if @word is one of @list, which has @separator between words; of NULL none is, nor
+ * is ""
+ */
+bool text_in_list(const char *list, char separator, const char *word);
+
+/* The same for choices, as in "user|project" */
+static inline bool text_is_choice(const char *choices, const char *word)
+{
+	return text_in_list(choices, '|', word);
+}
 
 /* The index of @name among @n @names, of which some may be NULL; or -EINVAL */
 int text_index(const char *const *names, size_t n, const char *name);

@@ -18,7 +18,6 @@
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/command-line.h"
-#include "ephemeral/ephemeral-apply.h"
 #include "ephemeral/ephemeral.h"
 #include "policy/policy.h"
 #include "report/violation.h"

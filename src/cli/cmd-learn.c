@@ -8,7 +8,6 @@
  * is kept if the command does something else without it.
  */
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +29,7 @@
 #include "ephemeral/ephemeral.h"
 #include "learn/needs.h"
 #include "learn/trial.h"
-#include "plan/overlay-path.h"
+#include "plan/plan.h"
 #include "policy/policy.h"
 #include "run/decision.h"
 #include "run/options.h"
@@ -225,26 +224,6 @@ static int drop_needless(struct learning *l, struct err *err)
 	return r;
 }
 
-/* Other names in a directory that a line opens; NULL if there are none */
-static char *siblings(const struct need *line)
-{
-	auto_closedir DIR *dir = line->kind == NEED_WRITE || line->kind == NEED_READ ?
-				 opendir(line->value) : NULL;
-	auto_buf struct buf text = { 0 };
-	const struct dirent *e;
-	size_t n = 0;
-
-	while (dir && (e = readdir(dir))) {
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
-		if (n++ < SIBLINGS_SHOWN)
-			buf_addf(&text, "%s%s", n == 1 ? "" : ", ", e->d_name);
-	}
-	if (n > SIBLINGS_SHOWN)
-		buf_addf(&text, " and %zu more", n - SIBLINGS_SHOWN);
-	return n ? buf_take(&text) : NULL;
-}
-
 static void add_command(const struct learning *l, const struct need *line,
 			struct buf *out)
 {
@@ -259,17 +238,18 @@ static void add_command(const struct learning *l, const struct need *line,
 
 static void print_need(const struct learning *l, const struct need *line)
 {
-	auto_free char *also = siblings(line);
-	auto_buf struct buf command = { 0 };
+	auto_buf struct buf command = { 0 }, also = { 0 };
 
 	add_command(l, line, &command);
+	if (line->kind == NEED_WRITE || line->kind == NEED_READ)
+		add_names(line->value, NULL, SIBLINGS_SHOWN, &also);
 	terminal_line(stdout, "  %s", buf_str(&command));
-	if (line->program || also)
-		terminal_line(stdout, "      (%s%s%s%s)",
+	if (line->program || also.len)
+		terminal_line(stdout, "      (%s%s%s%s%s)",
 			      line->program ? "wanted by " : "",
 			      line->program ? line->program : "",
-			      also ? line->program ? "; it opens also " :
-			      "it opens also " : "", also ? also : "");
+			      line->program && also.len ? "; " : "",
+			      also.len ? "it opens also " : "", buf_str(&also));
 }
 
 static void print_lines(const struct learning *l)

@@ -72,6 +72,20 @@ static int approve(struct call *call,
 						  err);
 }
 
+/* Set @flags in the file of @scope, and approve @value, which one of them may ask for */
+static int set_flags(struct call *call, const char *cwd, enum scope scope,
+		     const struct settings_edit_flag *flags, size_t n,
+		     const char *value, char **ret_file, struct err *err)
+{
+	auto_report struct settings_report before = { 0 };
+	auto_policy struct policy *unused = NULL;
+	int r = decision_policy_report(&call->options, true, &unused, &before, err);
+
+	if (r == 0)
+		r = settings_edit_flags(cwd, scope, flags, n, ret_file, err);
+	return r < 0 ? r : approve(call, &before, value, err);
+}
+
 static int show_mode(struct call *call,
 		     const struct policy *policy)
 {
@@ -103,7 +117,6 @@ static int show_mode(struct call *call,
 
 int cmd_policy_mode(struct call *call, struct err *err)
 {
-	auto_report struct settings_report before = { 0 };
 	auto_policy struct policy *policy = NULL;
 	auto_free char *file = NULL;
 	enum scope scope;
@@ -112,8 +125,7 @@ int cmd_policy_mode(struct call *call, struct err *err)
 
 	r = read_scope(call, &scope, err);
 	if (r == 0)
-		r = decision_policy_report(&call->options, false, &policy,
-					   &before, err);
+		r = decision_policy_report(&call->options, false, &policy, NULL, err);
 	if (r < 0)
 		return r;
 	if (!call->count)
@@ -129,12 +141,10 @@ int cmd_policy_mode(struct call *call, struct err *err)
 	if (!scope)
 		scope = policy_has_project(policy) ? SCOPE_PROJECT : SCOPE_USER;
 	/* What a disabled sandbox would do when enabled again stays */
-	r = settings_edit_flags(policy->cwd, scope, (struct settings_edit_flag[]){
+	r = set_flags(call, policy->cwd, scope, (struct settings_edit_flag[]){
 		{ "sandbox.enabled", mode != MODE_DISABLED },
 		{ "sandbox.autoAllowBashIfSandboxed", mode == MODE_AUTO_ALLOW },
-	}, mode == MODE_DISABLED ? 1 : 2, &file, err);
-	if (r == 0)
-		r = approve(call, &before, "autoAllowBashIfSandboxed=true", err);
+	}, mode == MODE_DISABLED ? 1 : 2, "autoAllowBashIfSandboxed=true", &file, err);
 	if (r == 0)
 		terminal_line(stdout, "%s: %s", file, mode_name(mode));
 	return r;
@@ -411,17 +421,11 @@ static const char ALL_SOCKETS[] = "sandbox.network.allowAllUnixSockets";
 static int set_all_sockets(struct call *call, const struct policy *policy,
 			   enum scope scope, bool allow, struct err *err)
 {
-	auto_report struct settings_report before = { 0 };
-	auto_policy struct policy *unused = NULL;
 	auto_free char *file = NULL;
-	int r = decision_policy_report(&call->options, true, &unused, &before, err);
+	const int r = set_flags(call, policy->cwd, scope,
+				&(struct settings_edit_flag){ ALL_SOCKETS, allow }, 1,
+				"network.allowAllUnixSockets=true", &file, err);
 
-	if (r == 0)
-		r = settings_edit_flags(policy->cwd, scope,
-					&(struct settings_edit_flag){ ALL_SOCKETS, allow }, 1,
-					&file, err);
-	if (r == 0)
-		r = approve(call, &before, "network.allowAllUnixSockets=true", err);
 	if (r < 0)
 		return r;
 	tell_change(file, ALL_SOCKETS, true, "=", allow ? "true" : "false");

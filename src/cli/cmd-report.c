@@ -52,19 +52,15 @@ struct column {
 
 /**
  * struct page - What goes into the page
- * @run:	Only this run, or NULL
- * @session:	Only runs of this session, which are @runs; or NULL
- * @since_ms:	Only what is later
  * @projects:	Of the runs
  * @found:	How many records there are
  * @json:	The data, so far
  * @columns:	The texts of the last refusals, as JSON; @last_ms: the time of the last
  */
 struct page {
-	const char *run, *session;
-	json_t *runs;
+	struct record_filter filter;
 	struct strings projects;
-	int64_t since_ms, last_ms;
+	int64_t last_ms;
 	size_t found;
 	struct buf json;
 	struct column columns[TEXTS];
@@ -72,18 +68,11 @@ struct page {
 
 static void page_done(struct page *page)
 {
-	json_decref(page->runs);
+	json_decref(page->filter.runs);
 	strings_done(&page->projects);
 	for (size_t i = 0; i < TEXTS * RECENT; i++)
 		buf_done(&page->columns[i / RECENT].recent[i % RECENT]);
 	buf_done(&page->json);
-}
-
-static bool is_wanted(const struct page *page, const struct violation *v)
-{
-	return v->time_ms >= page->since_ms &&
-	       (!page->run || (v->run && !strcmp(v->run, page->run))) &&
-	       (!page->session || session_has(page->runs, page->session, v));
 }
 
 /* Append one JSON text in which "<", ">", "&" and the line ends of JavaScript are escaped.
@@ -124,7 +113,7 @@ static int add_run(void *arg, const struct run_record *run)
 		.time_ms = running ? INT64_MAX : run->end_ms ? run->end_ms : run->start_ms,
 	};
 
-	if (!is_wanted(page, &last))
+	if (!record_filter_has(&page->filter, &last))
 		return 0;
 	run_record_to_json(run, &line);
 	if (!run->end_ms) {
@@ -222,7 +211,7 @@ static int add_refusal(void *arg, const struct violation *v)
 	auto_buf struct buf changes = { 0 };
 	unsigned int changed = 0;
 
-	if (!is_wanted(page, v))
+	if (!record_filter_has(&page->filter, v))
 		return 0;
 	for (unsigned int i = 0; i < TEXTS; i++) {
 		struct buf text = { 0 };
@@ -332,12 +321,11 @@ static void add_tiers(struct page *page)
 
 static int add_records(struct page *page, struct violation_store *store, struct err *err)
 {
-	int r;
+	int r = record_filter_open(&page->filter, store, err);
 
-	if (page->session && !(page->runs = session_runs(store, page->session, err)))
-		return err->code;
 	buf_adds(&page->json, ",\"runs\":[");
-	r = violation_store_each_run(store, add_run, page, err);
+	if (r == 0)
+		r = violation_store_each_run(store, add_run, page, err);
 	buf_adds(&page->json, "],\"refusals\":[");
 	if (r == 0)
 		r = violation_store_each(store, add_refusal, page, err);
@@ -360,12 +348,12 @@ static int fill_page(struct page *page, struct err *err)
 	violation_store_free(store);
 	if (r < 0)
 		return r;
-	if (page->run && !page->found)
+	if (page->filter.run && !page->found)
 		return fail(err, -ENOENT, "no record of a run '%s'; 'cloche violations list' and 'cloche report' name runs",
-			    page->run);
-	if (page->session && !page->found)
+			    page->filter.run);
+	if (page->filter.session && !page->found)
 		return fail(err, -ENOENT, "no record of a session '%s'; 'cloche session list' names those that last",
-			    page->session);
+			    page->filter.session);
 	add_tiers(page);
 	add_staged(page);
 	buf_addc(&page->json, '}');
@@ -418,13 +406,14 @@ int cli_report(struct call *call, struct err *err)
 	const bool open = call_flag(call, "open");
 	const bool keeps = !path && (open || isatty(STDOUT_FILENO));
 	auto_free char *chosen = keeps ? default_path() : NULL;
-	struct page page = { .run = call->count ? call->args[0] : NULL,
-			     .session = call_flag(call, "session") };
+	struct page page = { .filter = {
+		.run = call->count ? call->args[0] : NULL,
+		.session = call_flag(call, "session") } };
 	int r = call_expect(call, 0, 1, err);
 
 	path = path ? path : chosen;
 	if (r == 0)
-		r = call_since(call, &page.since_ms, err);
+		r = call_since(call, &page.filter.since_ms, err);
 	if (r == 0 && keeps && !path)
 		r = fail(err, -ENOENT, "nothing is recorded yet");
 	if (r == 0)

@@ -87,37 +87,31 @@ static void print_session(const json_t *s)
 	fputs(buf_str(&line), stdout);
 }
 
-struct find_runs {
-	const char *name;
-	json_t *runs;
-};
-
 static int find_run(void *arg, const struct run_record *run)
 {
-	const struct find_runs *f = arg;
+	const struct record_filter *f = arg;
 
-	if (run->session && !strcmp(run->session, f->name))
+	if (run->session && !strcmp(run->session, f->session))
 		json_object_set_new_nocheck(f->runs, run->run, json_true());
 	return 0;
 }
 
-json_t *session_runs(struct violation_store *store, const char *name, struct err *err)
+int record_filter_open(struct record_filter *f, struct violation_store *store,
+		       struct err *err)
 {
-	struct find_runs find = { name, json_object() };
-
-	if (store && violation_store_each_run(store, find_run, &find, err) < 0) {
-		json_decref(find.runs);
-		return NULL;
-	}
-	return find.runs;
+	f->runs = json_object();
+	return f->session && store ? violation_store_each_run(store, find_run, f, err) : 0;
 }
 
-bool session_has(const json_t *runs, const char *name, const struct violation *v)
+/* Of a session also what a command left in its background */
+bool record_filter_has(const struct record_filter *f, const struct violation *v)
 {
 	const char *command = v->command ? v->command : "";
 
-	return (v->run && json_object_get(runs, v->run)) ||
-	       (!strncmp(command, "session ", 8) && !strcmp(command + 8, name));
+	return v->time_ms >= f->since_ms &&
+	       (!f->run || (v->run && !strcmp(v->run, f->run))) &&
+	       (!f->session || (v->run && json_object_get(f->runs, v->run)) ||
+		(!strncmp(command, "session ", 8) && !strcmp(command + 8, f->session)));
 }
 
 int cmd_session_list(struct call *call, struct err *err)

@@ -6,10 +6,10 @@
  * supervisors are there, and what their descendants use. Nothing is asked of a run.
  */
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/proc.h"
+#include "base/processes.h"
 #include "base/sys.h"
 #include "base/terminal.h"
 #include "cli/command-line.h"
@@ -32,18 +32,6 @@
 enum {
 	EVERY_MS = 2000,
 	SCREEN_BYTES = 64 << 10,
-	TCP_ESTABLISHED = 1,
-	STATE = 3,		/* The field of /proc/net/tcp */
-};
-
-/**
- * struct process - One process of /proc
- * @ticks:	Processor time
- * @pages:	Resident memory
- */
-struct process {
-	pid_t pid, parent;
-	uint64_t ticks, pages;
 };
 
 /**
@@ -54,12 +42,11 @@ struct sandbox_row {
 	struct run_record run;
 	pid_t inside;
 	unsigned int processes, connections;
-	uint64_t ticks, pages, refusals;
+	uint64_t cpu_ms, memory, refusals;
 };
 
 struct top {
 	struct { struct sandbox_row *v; size_t len, cap; } rows;
-	struct { struct process *v; size_t len, cap; } processes;
 };
 
 static void top_done(struct top *top)
@@ -67,7 +54,6 @@ static void top_done(struct top *top)
 	for (size_t i = 0; i < top->rows.len; i++)
 		run_record_done(&top->rows.v[i].run);
 	free(top->rows.v);
-	free(top->processes.v);
 }
 
 static struct sandbox_row *row_of(const struct top *top, const char *run)
@@ -110,56 +96,6 @@ static int count_refusal(void *arg, const struct violation *v)
 	return 0;
 }
 
-/* Field @n of @text, from 0, as a number; blanks are between fields */
-static uint64_t number_at(const char *text, unsigned int n, int base)
-{
-	text += strspn(text, " ");
-	while (n-- > 0) {
-		text += strcspn(text, " ");
-		text += strspn(text, " ");
-	}
-	return strtoull(text, NULL, base);
-}
-
-/* Of /proc/PID/stat, counted from behind the name, which may hold anything */
-static void read_process(struct top *top, pid_t pid)
-{
-	enum { PARENT = 1, USER_TICKS = 11, SYSTEM_TICKS = 12, RESIDENT = 21 };
-	char text[1024], *at = proc_stat(pid, text, sizeof(text));
-
-	if (!at)
-		return;
-	at++;
-	*vec_push(&top->processes) = (struct process){
-		.pid = pid, .parent = (pid_t)number_at(at, PARENT, 10),
-		.ticks = number_at(at, USER_TICKS, 10) + number_at(at, SYSTEM_TICKS, 10),
-		.pages = number_at(at, RESIDENT, 10),
-	};
-}
-
-static void read_processes(struct top *top)
-{
-	auto_closedir DIR *dir = opendir("/proc");
-	const struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)) != NULL) {
-		char *end;
-		const long pid = strtol(entry->d_name, &end, 10);
-
-		if (pid > 0 && !*end)
-			read_process(top, (pid_t)pid);
-	}
-}
-
-static const struct process *find_process(const struct top *top, pid_t pid)
-{
-	for (size_t i = 0; i < top->processes.len; i++) {
-		if (top->processes.v[i].pid == pid)
-			return &top->processes.v[i];
-	}
-	return NULL;
-}
-
 static bool has_own_network(pid_t pid)
 {
 	char path[64], ours[64], theirs[64];
@@ -173,41 +109,36 @@ static bool has_own_network(pid_t pid)
 /* Every process counts for the run whose supervisor it descends from */
 static void add_up(struct top *top)
 {
-	for (size_t i = 0; i < top->processes.len; i++) {
-		const struct process *p = &top->processes.v[i], *up = p;
-		struct sandbox_row *row = NULL;
+	struct processes all = { 0 };
 
-		/* A snapshot of /proc may hold a circle: at most as many steps as processes */
-		for (size_t step = 0; up && !row && step < top->processes.len; step++) {
-			for (size_t k = 0; k < top->rows.len && !row; k++)
-				row = top->rows.v[k].run.pid == up->pid ? &top->rows.v[k] : NULL;
-			up = find_process(top, up->parent);
-		}
-		if (!row)
+	processes_read(&all);
+	for (size_t i = 0; i < all.len * top->rows.len; i++) {
+		const struct process *p = &all.v[i / top->rows.len];
+		struct sandbox_row *row = &top->rows.v[i % top->rows.len];
+
+		if (!processes_descend(&all, p->pid, row->run.pid))
 			continue;
 		row->processes++;
-		row->ticks += p->ticks;
-		row->pages += p->pages;
+		row->cpu_ms += p->cpu_ms;
+		row->memory += p->memory;
 		if (!row->inside && has_own_network(p->pid))
 			row->inside = p->pid;
 	}
+	free(all.v);
+}
+
+static void count_end(void *arg, const struct tcp_socket *s)
+{
+	*(unsigned int *)arg += s->state == TCP_ESTABLISHED;
 }
 
 /* Both ends of a connection are in the sandbox's namespace: the gate's and the command's */
 static unsigned int count_connections(pid_t pid)
 {
-	static const char *const tables[] = { "tcp", "tcp6" };
+	auto_free char *name = mem_printf("%d", (int)pid);
 	unsigned int ends = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-		auto_fclose FILE *file = NULL;
-		char path[64], line[512];
-
-		snprintf(path, sizeof(path), "/proc/%d/net/%s", (int)pid, tables[i]);
-		file = fopen(path, "re");
-		while (file && fgets(line, sizeof(line), file))
-			ends += number_at(line, STATE, 16) == TCP_ESTABLISHED;
-	}
+	tcp_sockets_each(name, count_end, &ends);
 	return (ends + 1) / 2;
 }
 
@@ -222,7 +153,6 @@ static int look(struct top *top, struct err *err)
 	violation_store_free(store);
 	if (r < 0 || !top->rows.len)
 		return r;
-	read_processes(top);
 	add_up(top);
 	for (size_t i = 0; i < top->rows.len; i++) {
 		if (top->rows.v[i].inside)
@@ -238,16 +168,6 @@ static uint64_t age_ms(const struct sandbox_row *row)
 	return age > 0 ? (uint64_t)age : 0;
 }
 
-static uint64_t cpu_ms(const struct sandbox_row *row)
-{
-	return row->ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK);
-}
-
-static uint64_t memory_bytes(const struct sandbox_row *row)
-{
-	return row->pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static void print_rows_json(const struct top *top)
 {
 	json_t *list = json_array();
@@ -260,7 +180,7 @@ static void print_rows_json(const struct top *top)
 			"run", json_text(row->run.run), "command", json_text(row->run.command),
 			"project", json_text(row->run.project), "tier", json_text(row->run.tier),
 			"pid", (int)row->run.pid, "age_ms", (json_int_t)age_ms(row),
-			"cpu_ms", (json_int_t)cpu_ms(row), "memory", (json_int_t)memory_bytes(row),
+			"cpu_ms", (json_int_t)row->cpu_ms, "memory", (json_int_t)row->memory,
 			"processes", (int)row->processes, "connections", (int)row->connections,
 			"refusals", (json_int_t)row->refusals));
 	}
@@ -291,7 +211,7 @@ static void print_rows(const struct top *top)
 
 		terminal_line(stdout, "%8d %3" PRIu64 ":%02" PRIu64 ":%02" PRIu64 " %7.1fs %7" PRIu64 "M %5u %5u %7" PRIu64 "  %.*s",
 			      (int)row->run.pid, age / 3600, age / 60 % 60, age % 60,
-			      (double)cpu_ms(row) / 1000, memory_bytes(row) >> 20, row->processes,
+			      (double)row->cpu_ms / 1000, row->memory >> 20, row->processes,
 			      row->connections, row->refusals, width,
 			      row->run.command ? row->run.command : "");
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/cmd-trust.c - cloche trust: approve what a repository's settings request */
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -27,34 +26,6 @@
 
 enum { SIBLINGS_SHOWN = 5 };
 
-/* What else is in the directory that @ask opens */
-static void add_siblings(const struct ask *ask, const char *cwd,
-			 struct buf *out)
-{
-	struct dirent **names = NULL;
-	const int n = ask->path && !ask->glob ?
-		      scandir(ask->path, &names, NULL, alphasort) : -1;
-	int shown = 0, more = 0;
-
-	for (int i = 0; i < n; i++) {
-		auto_free char *path = path_join(ask->path, names[i]->d_name);
-
-		if (!strcmp(names[i]->d_name, ".") ||
-		    !strcmp(names[i]->d_name, "..") ||
-		    path_is_within(path, cwd))
-			;	/* Not a neighbour */
-		else if (shown < SIBLINGS_SHOWN)
-			buf_addf(out, "%s%s", shown++ ? ", " : ": ",
-				 names[i]->d_name);
-		else
-			more++;
-		free(names[i]);
-	}
-	free(names);
-	if (more)
-		buf_addf(out, " and %d more", more);
-}
-
 static void print_source(const struct settings_source *source, const char *cwd)
 {
 	char digest[ASK_DIGEST_SIZE];
@@ -63,11 +34,13 @@ static void print_source(const struct settings_source *source, const char *cwd)
 	terminal_line(stdout, "%s  (%s)", source->name, digest);
 	for (size_t i = 0; i < source->asks.len; i++) {
 		const struct ask *ask = &source->asks.v[i];
-		auto_buf struct buf words = { 0 };
+		auto_buf struct buf words = { 0 }, siblings = { 0 };
 
 		ask_describe(ask, &words);
-		if (!ask->refused)
-			add_siblings(ask, cwd, &words);
+		if (!ask->refused && ask->path && !ask->glob)
+			add_names(ask->path, cwd, SIBLINGS_SHOWN, &siblings);
+		if (siblings.len)
+			buf_addf(&words, ": %s", buf_str(&siblings));
 		terminal_line(stdout, "  %s%s", ask->refused ? "refused: " :
 			ask->approved ? "approved: " : "", buf_str(&words));
 	}

@@ -26,15 +26,11 @@
 
 /**
  * struct query - What is asked for
- * @run:	Only this run, or NULL
- * @since_ms:	Only later ones
  * @kind:	Only those of this word or name; or NULL
- * @session:	Only those of its commands, which are @runs; or NULL
  */
 struct query {
-	const char *run, *kind, *session;
-	json_t *runs;
-	int64_t since_ms;
+	struct record_filter filter;
+	const char *kind;
 	bool json;
 };
 
@@ -100,19 +96,18 @@ static int read_query(const struct call *call, struct query *q, struct err *err)
 	const char *kind = call_flag(call, "kind");
 
 	*q = (struct query){
-		.run = call_flag(call, "run"), .json = call_flag(call, "json"),
-		.session = call_flag(call, "session"),
+		.filter = { .run = call_flag(call, "run"),
+			    .session = call_flag(call, "session") },
+		.json = call_flag(call, "json"),
 	};
-	if (call_since(call, &q->since_ms, err) < 0)
+	if (call_since(call, &q->filter.since_ms, err) < 0)
 		return err->code;
 	return kind ? read_kind(kind, q, err) : 0;
 }
 
 static bool is_wanted(const struct query *q, const struct violation *v)
 {
-	return (!q->run || (v->run && !strcmp(v->run, q->run))) &&
-	       v->time_ms >= q->since_ms &&
-	       (!q->session || session_has(q->runs, q->session, v)) &&
+	return record_filter_has(&q->filter, v) &&
 	       (!q->kind || is_kind(v->kind, q->kind));
 }
 
@@ -152,7 +147,7 @@ static int collect_end(void *arg, const struct run_record *run)
 	const int64_t ms = run->end_ms - run->start_ms;
 	auto_free char *text = NULL;
 
-	if (r->query->run && strcmp(run->run, r->query->run) != 0)
+	if (r->query->filter.run && strcmp(run->run, r->query->filter.run) != 0)
 		return 0;
 	if (run->end_ms)
 		text = mem_printf(" (exit status %d, %" PRId64 ".%" PRId64 " s)", run->status,
@@ -235,8 +230,8 @@ int cmd_violations_list(struct call *call, struct err *err)
 		r = violation_store_open(false, &store, err);
 	records.index = json_object();
 	records.ends = json_object();
-	if (r == 0 && q.session && !(q.runs = session_runs(store, q.session, err)))
-		r = err->code;
+	if (r == 0)
+		r = record_filter_open(&q.filter, store, err);
 	if (r == 0)
 		r = violation_store_each(store, collect_record, &records, err);
 	if (r == 0 && records.len && !q.json)
@@ -248,7 +243,7 @@ int cmd_violations_list(struct call *call, struct err *err)
 	free(records.v);
 	json_decref(records.index);
 	json_decref(records.ends);
-	json_decref(q.runs);
+	json_decref(q.filter.runs);
 	violation_store_free(store);
 	return r;
 }
@@ -261,7 +256,7 @@ int cmd_violations_follow(struct call *call, struct err *err)
 
 	if (r == 0)
 		r = violation_store_open(true, &store, err);
-	if (r == 0 && q.since_ms)
+	if (r == 0 && q.filter.since_ms)
 		r = violation_store_each(store, show, &q, err);
 	if (r == 0)
 		r = violation_store_follow(store, show, &q, err);

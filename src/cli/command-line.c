@@ -4,6 +4,7 @@
 #include "cli/command-line.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -285,6 +287,26 @@ void print_json(json_t *value, size_t format)
 
 	puts(text ? text : "null");
 	json_decref(value);
+}
+
+void add_names(const char *dir, const char *except, int most, struct buf *out)
+{
+	struct dirent **names = NULL;
+	const int n = scandir(dir, &names, NULL, alphasort);
+	int found = 0;
+
+	for (int i = 0; i < n; i++) {
+		const char *name = names[i]->d_name;
+		auto_free char *path = path_join(dir, name);
+
+		if (strcmp(name, ".") && strcmp(name, "..") &&
+		    !(except && path_is_within(path, except)) && ++found <= most)
+			buf_addf(out, "%s%s", found > 1 ? ", " : "", name);
+		free(names[i]);
+	}
+	free(names);
+	if (found > most)
+		buf_addf(out, " and %d more", found - most);
 }
 
 char *own_path(void)

@@ -134,15 +134,30 @@ int call_expect(const struct call *call, int fewest, int most, struct err *err);
 /* Print @value, which is taken over; @format is jansson's */
 void print_json(json_t *value, size_t format);
 
-/* The ids of the runs of session @name, as the keys of an object; the caller's. NULL with a
- * message if records cannot be read.
+/**
+ * struct record_filter - Which records are wanted
+ * @run:	Only those of this run, or NULL
+ * @session:	Only those of this session's commands, whose ids are the keys of @runs; or NULL
+ * @since_ms:	Only later ones
  */
-json_t *session_runs(struct violation_store *store, const char *name, struct err *err);
-/* True if @v is of one of @runs, or of what a command left in the background of it */
-bool session_has(const json_t *runs, const char *name, const struct violation *v);
+struct record_filter {
+	const char *run, *session;
+	json_t *runs;
+	int64_t since_ms;
+};
+
+/* Fill in @ret->runs, which the caller releases. 0, or a negative errno with a message. */
+int record_filter_open(struct record_filter *ret, struct violation_store *store,
+		       struct err *err);
+bool record_filter_has(const struct record_filter *filter, const struct violation *v);
 
 /* {"scope": ..., "file": ..., "line": ..., "key": ..., "reason": ...} */
 json_t *policy_origin_json(const struct origin *origin);
+
+/* Append the first @most names in @dir, without the one that leads to @except (may be
+ * NULL), and how many more there are
+ */
+void add_names(const char *dir, const char *except, int most, struct buf *out);
 
 /* The path of this program, so that PATH cannot put another in its place; "cloche"
  * where /proc is not mounted. The caller frees.

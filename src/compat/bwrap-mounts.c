@@ -34,6 +34,7 @@
 #include "base/sys.h"
 #include "compat/bwrap.h"
 #include "sandbox/mount-fd.h"
+#include "view/view.h"
 
 enum {
 	COPY_BYTES = 16384,
@@ -365,9 +366,9 @@ static int fill_dev(int dev, struct err *err)
 	char path[64];
 	int r = dev_furnish(dev, 0755, err);
 
-	for (size_t i = 0; r == 0 && i < DEV_NODES; i++) {
-		snprintf(path, sizeof(path), "/dev/%s", dev_nodes[i]);
-		r = bind_node(dev, path, dev_nodes[i], err);
+	for (size_t i = 0; r == 0 && i < VIEW_DEVICES; i++) {
+		snprintf(path, sizeof(path), "/dev/%s", view_devices[i]);
+		r = bind_node(dev, path, view_devices[i], err);
 	}
 	if (r == 0 && isatty(STDOUT_FILENO) &&
 	    ttyname_r(STDOUT_FILENO, path, sizeof(path)) == 0 &&

@@ -55,9 +55,7 @@ struct probe_result {
 	char detail[PROBE_DETAIL_MAX];
 };
 
-/**
- * struct doctor - All answers
- */
+/* All answers */
 struct doctor {
 	struct probe_result results[PROBE_COUNT];
 	enum tier tier;
@@ -95,6 +93,11 @@ struct preflight {
  * nothing. Runs the quick probes only if need be.
  */
 void doctor_preflight(const struct preflight *want, struct buf *out);
+
+/* The sandbox around this process, by the name of its first process ("cloche",
+ * "bubblewrap"); NULL if it is not a known one
+ */
+const char *doctor_around(void);
 
 /* True if this process has what every sandbox of ours gives: no_new_privs, a
  * system call filter, no capabilities

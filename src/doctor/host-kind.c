@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "doctor/probe.h"
 
 enum {
@@ -119,21 +120,6 @@ static const char *find_container(void)
 	return NULL;
 }
 
-/* The parent of @pid and @pid's name, by /proc; 0 if that cannot be known */
-static pid_t parent_of(pid_t pid, bool *ret_is_init)
-{
-	auto_buf struct buf status = { 0 };
-	char path[64];
-	const char *p;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (!read_file(path, &status))
-		return 0;
-	*ret_is_init = !strncmp(buf_str(&status), "Name:\tcloche-init\n", 18);
-	p = strstr(buf_str(&status), "\nPPid:");
-	return p ? (pid_t)strtol(p + 6, NULL, 10) : 0;
-}
-
 bool doctor_is_confined(void)
 {
 	static const char *const lines[] = {
@@ -160,27 +146,44 @@ bool doctor_is_in_landlock(void)
 	if (!doctor_is_confined())
 		return false;
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
-		bool is_init = false;
+		char text[256];
 
-		pid = parent_of(pid, &is_init);
-		if (is_init)
+		if (proc_stat(pid, text, sizeof(text)) && strstr(text, " (cloche-init) "))
 			return true;
+		pid = proc_parent(pid);
 	}
 	return false;
 }
 
+const char *doctor_around(void)
+{
+	static const struct {
+		const char *comm, *name;
+	} known[] = {
+		{ "cloche-init\n", "cloche" }, { "bwrap\n", "bubblewrap" },
+		{ "firejail\n", "firejail" },
+	};
+	static const char *around;
+	static bool read;
+	char comm[20];
+
+	if (read)
+		return around;
+	read = true;
+	(void)fs_read_small(AT_FDCWD, "/proc/1/comm", comm, sizeof(comm));
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (!strcmp(comm, known[i].comm))
+			around = known[i].name;
+	}
+	return around;
+}
+
 static const char *host_sandbox(void)
 {
-	auto_buf struct buf first = { 0 };
+	const char *name = doctor_around();
 
-	if (read_file("/proc/1/comm", &first)) {
-		if (!strcmp(buf_str(&first), "cloche-init\n"))
-			return "cloche";
-		if (!strcmp(buf_str(&first), "bwrap\n"))
-			return "bubblewrap";
-		if (!strcmp(buf_str(&first), "firejail\n"))
-			return "firejail";
-	}
+	if (name)
+		return name;
 	if (getenv("SANDBOX_RUNTIME"))
 		return "sandbox-runtime or cloche";
 	if (file_has("/proc/self/status", "\nNoNewPrivs:\t1"))

@@ -8,7 +8,6 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,22 +22,6 @@
 
 enum { ANSWER_MAX = 4096 };
 
-/* Only where the distribution puts programs: never what a project planted */
-static const char *const places[] = {
-	"/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/local/bin",
-	"/usr/local/sbin",
-};
-
-static const char *find(const char *name, char *path, size_t size)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		snprintf(path, size, "%s/%s", places[i], name);
-		if (access(path, X_OK) == 0)
-			return path;
-	}
-	return NULL;
-}
-
 /* Run it with its output in @out (or nowhere): its exit status, or -errno */
 static int run(const char *const *argv, struct buf *out)
 {
@@ -46,7 +29,7 @@ static int run(const char *const *argv, struct buf *out)
 	int pipes[2], status;
 	pid_t pid;
 
-	if (!find(argv[0], path, sizeof(path)))
+	if (!proc_find_program(argv[0], path, sizeof(path)))
 		return -ENOENT;
 	if (pipe2(pipes, O_CLOEXEC) < 0)
 		return -errno;
@@ -86,27 +69,11 @@ void probe_pasta(struct probe_result *r)
 		     buf_str(&out));
 }
 
-/* Keep one capability over an execve() as a user other than root */
-static int keep_capability(unsigned int cap)
-{
-	struct sys_caps caps;
-
-	if (sys_capget(&caps) < 0)
-		return -errno;
-	caps.inheritable |= 1ULL << cap;
-	if (sys_capset(&caps) < 0 ||
-	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
-		return -errno;
-	return 0;
-}
-
 static int try_nft(void)
 {
 	static const char *const argv[] = { "nft", "list", "tables", NULL };
-	int status = keep_capability(CAP_NET_ADMIN);
-
-	if (status == 0)
-		status = run(argv, NULL);
+	const int status = sys_keep_caps(1ULL << CAP_NET_ADMIN) < 0 ? -errno :
+			   run(argv, NULL);
 
 	return status > 0 ? -EOPNOTSUPP : status;
 }

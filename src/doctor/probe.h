@@ -12,18 +12,14 @@
 
 #include "doctor/doctor.h"
 
-/**
- * struct probe_row - See probes.def
- */
+/* See probes.def */
 struct probe_row {
 	const char *name, *title, *carries;
 	enum mark severity;
 	const char *yes, *no, *fix;
 };
 
-/**
- * struct cause_row - See causes.def
- */
+/* See causes.def */
 struct cause_row {
 	const char *name, *words, *fix;
 };

@@ -14,7 +14,6 @@
  * is new, goes to quarantine.
  */
 
-#include "ephemeral/ephemeral-apply.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -273,9 +272,7 @@ static int put_file(struct names *names, const char *root,
 	return r;
 }
 
-/**
- * struct made_dir - What a directory gets when all of it is there
- */
+/* What a directory gets when all of it is there */
 struct made_dir {
 	char *path;
 	mode_t mode;

@@ -17,9 +17,12 @@
 #include "base/mem.h"
 
 struct buf;
+struct ephemeral_apply;
 struct err;
 struct plan;
 struct policy;
+struct view;
+struct violation_sink;
 
 enum {
 	EPHEMERAL_CHANGES_MAX = 1 << 16,	/* Listed, or applied, at once */
@@ -141,5 +144,24 @@ const char *ephemeral_compare(const struct ephemeral *store,
 int ephemeral_remove(int at, const char *name);
 
 const char *ephemeral_kind_name(enum ephemeral_kind kind);
+
+/* ephemeral-apply.c - apply staged changes to the host */
+
+/* Get ready; @view is how the host is now, and outlives the result. @sink gets
+ * what goes to quarantine. 0, or a negative errno with a message: then nothing
+ * may be applied, since planted files would not be found.
+ */
+int ephemeral_apply_start(const struct view *view, const struct violation_sink *sink,
+		   struct ephemeral_apply **ret, struct err *err);
+
+/* Carry out one change. A path that the policy protects, existing or not, is
+ * refused. 0, or a negative errno with a message.
+ */
+int ephemeral_apply_one(struct ephemeral_apply *applying, const struct ephemeral *store,
+		 const struct ephemeral_change *change, bool force,
+		 struct err *err);
+
+/* All is done: take out what was planted */
+void ephemeral_apply_finish(struct ephemeral_apply *applying);
 
 #endif /* EPHEMERAL_EPHEMERAL_H */

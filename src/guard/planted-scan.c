@@ -124,8 +124,9 @@ static int look(const struct journal *j, struct policy *policy,
 	for (int i = 0; r == 0 && opened && i < PLANTED_OPEN_MAX; i++) {
 		view_free(*ret);
 		*ret = NULL;
-		r = view_build_after(policy, deep ? NULL : cache,
-				     deep ? &j->since.tv_sec : NULL, ret, err);
+		r = view_build_how(policy, &(struct view_how){
+			.cache = deep ? NULL : cache, .after = true,
+			.since = deep ? &j->since.tv_sec : NULL }, ret, err);
 		opened = r == 0 && open_closed(j, *ret);
 	}
 	return r;

@@ -52,9 +52,7 @@ struct listener {
 	uint16_t port;
 };
 
-/**
- * struct listener_set - Rows, and the descriptor of each
- */
+/* Rows, and the descriptor of each */
 struct listener_set {
 	size_t len;
 	struct listener v[LISTENERS_MAX];

@@ -18,9 +18,7 @@
 #include "base/netlink.h"
 #include "base/own.h"
 
-/**
- * union control - Room for the descriptors of one message, aligned
- */
+/* Room for the descriptors of one message, aligned */
 union control {
 	struct cmsghdr header;
 	char buffer[CMSG_SPACE(SOCKET_FDS_MAX * sizeof(int))];

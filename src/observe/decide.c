@@ -31,7 +31,7 @@
 #include "observe/observer-policy.h"
 #include "observe/resolved-path.h"
 #include "observe/tracee.h"
-#include "plan/overlay-path.h"
+#include "plan/plan.h"
 #include "report/suggestion.h"
 #include "view/walk-git.h"
 

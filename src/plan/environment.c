@@ -22,9 +22,7 @@ enum {
 	TRUSTED_COUNT_MAX = 10000,	/* Entries that the caller may have */
 };
 
-/**
- * struct env - A growing list of "NAME=VALUE"
- */
+/* A growing list of "NAME=VALUE" */
 struct env {
 	char **v;
 	size_t len, cap;

@@ -32,9 +32,7 @@ enum {
 	BLOCK = 4096,
 };
 
-/**
- * struct reply - An answer being written, as the kernel wants it
- */
+/* An answer being written, as the kernel wants it */
 struct reply {
 	struct fuse_out_header header;
 	union {

@@ -122,7 +122,7 @@ static int add_forward(struct jail *jail, const char *address, struct err *err)
 		    err);
 }
 
-static bool is_open(const struct jail *jail, const struct host_range *range)
+bool jail_opens(const struct jail *jail, const struct host_range *range)
 {
 	const struct host first = first_of(range);
 
@@ -140,7 +140,7 @@ static bool is_open(const struct jail *jail, const struct host_range *range)
 static int block_one(struct jail *jail, const struct host_range *range,
 		     const char *what, struct err *err)
 {
-	return is_open(jail, range) ? 0 : add(jail, range, false, what, err);
+	return jail_opens(jail, range) ? 0 : add(jail, range, false, what, err);
 }
 
 /* The range, and for IPv4 the same behind NAT64 (64:ff9b::/96) and 6to4 (2002::/16) */

@@ -52,6 +52,9 @@ int jail_plan(const struct policy *policy, const char *resolv,
 	      struct jail *ret, struct err *err);
 void jail_done(struct jail *jail);
 
+/* True if an open range holds all of @range */
+bool jail_opens(const struct jail *jail, const struct host_range *range);
+
 /* The range that keeps @host from being reached, or NULL */
 const struct jail_route *jail_find(const struct jail *jail,
 				   const struct host *host);

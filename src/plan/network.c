@@ -159,14 +159,11 @@ int network_plan(const struct policy *policy, struct network *ret,
 	*ret = (struct network){
 		.publish_any = policy_flag(policy, FLAG_LOCAL_BINDING, false),
 	};
-	r = add_list(&ret->host_ports, policy, LIST_HOST_PORTS, "--host-port",
-		     err);
-	if (!r)
-		r = add_list(&ret->publish, policy, LIST_PUBLISH, "--publish",
-			     err);
-	if (!r)
-		r = check_own(&ret->host_ports, "--host-port", err);
-	if (!r)
+	if ((r = add_list(&ret->host_ports, policy, LIST_HOST_PORTS,
+			  "--host-port", err)) == 0 &&
+	    (r = add_list(&ret->publish, policy, LIST_PUBLISH, "--publish",
+			  err)) == 0 &&
+	    (r = check_own(&ret->host_ports, "--host-port", err)) == 0)
 		r = check_own(&ret->publish, "--publish", err);
 	for (size_t i = 0; !r && i < allow->len; i++) {
 		const uint16_t port = host_pattern_port(allow->v[i].pattern);

@@ -17,9 +17,7 @@ enum { NETWORK_PORTS_MAX = 32 };	/* Of each kind */
 /* Where the sandbox finds the HTTP proxy, in the full tier */
 #define NETWORK_HTTP_URL	"http://localhost:3128"
 
-/**
- * struct network_ports - Ports of one kind, each once
- */
+/* Ports of one kind, each once */
 struct network_ports {
 	uint16_t v[NETWORK_PORTS_MAX];
 	size_t len;
@@ -38,9 +36,7 @@ struct network {
 	bool publish_any;
 };
 
-/**
- * struct network_proxies - Where the proxies are, on the loopback
- */
+/* Where the proxies are, on the loopback */
 struct network_proxies {
 	uint16_t http, socks;
 };

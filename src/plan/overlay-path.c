@@ -6,7 +6,6 @@
  * and old all the same: the store is asked only about what the host has not.
  */
 
-#include "plan/overlay-path.h"
 
 #include <string.h>
 #include <sys/stat.h>

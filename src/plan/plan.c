@@ -156,6 +156,28 @@ static int check_ephemeral(const struct plan *plan, struct err *err)
 	return 0;
 }
 
+/* A file of the sandbox's own at @path in a mask, with @text, which is taken over: @n bytes,
+ * or 0 up to its NUL
+ */
+static void push_file(struct plan *plan, unsigned int mask, const char *path,
+		      char *text, size_t n)
+{
+	*vec_push(&plan->points) = (struct plan_point){
+		.mask = mask, .path = mem_strdup(path), .text = text, .len = n,
+		.open = true,
+	};
+}
+
+/* Show @text, which is taken over, in the place of the file that @m hides */
+static void replace_mask(struct plan *plan, struct plan_mount *m, char *text,
+			 const char *reason)
+{
+	m->kind = MOUNT_REDACTED;
+	m->mask = plan->masks++;
+	m->reason = reason;
+	push_file(plan, m->mask, "file", text, 0);
+}
+
 /* A file of the private home */
 static void add_home_file(struct plan *plan, const char *path, const char *text)
 {
@@ -163,16 +185,9 @@ static void add_home_file(struct plan *plan, const char *path, const char *text)
 
 	for (size_t i = 0; text && i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
-		struct plan_point *point;
 
-		if (m->kind != MOUNT_PRIVATE ||
-		    strcmp(m->rule->path, home) != 0)
-			continue;
-		point = vec_push(&plan->points);
-		point->mask = m->mask;
-		point->path = mem_strdup(path);
-		point->text = mem_strdup(text);
-		point->open = true;
+		if (m->kind == MOUNT_PRIVATE && !strcmp(m->rule->path, home))
+			push_file(plan, m->mask, path, mem_strdup(text), 0);
 	}
 }
 
@@ -185,7 +200,7 @@ static void add_trust(struct plan *plan)
 		const struct plan_mount *m = &plan->mounts.v[i];
 		auto_free char *path = NULL;
 		auto_buf struct buf text = { 0 };
-		struct plan_point *point;
+		size_t n;
 
 		if (m->kind != MOUNT_PRIVATE || !plan->view->own_dir ||
 		    strcmp(m->path, plan->view->own_dir) != 0)
@@ -193,12 +208,8 @@ static void add_trust(struct plan *plan)
 		path = path_join(m->path, "trustdb.gpg");
 		if (fs_read(AT_FDCWD, path, TRUST_MAX, &text, NULL) < 0 || !text.len)
 			return;
-		point = vec_push(&plan->points);
-		point->mask = m->mask;
-		point->path = mem_strdup("trustdb.gpg");
-		point->len = text.len;
-		point->text = buf_take(&text);
-		point->open = true;
+		n = text.len;
+		push_file(plan, m->mask, "trustdb.gpg", buf_take(&text), n);
 		return;
 	}
 }
@@ -220,20 +231,11 @@ static void add_redacted(struct plan *plan, const struct path_rule *rule)
 static void show_redacted(struct plan *plan, struct plan_mount *m)
 {
 	auto_buf struct buf text = { 0 }, shown = { 0 };
-	struct plan_point *point;
 
-	if (m->kind != MOUNT_MASK_FILE || !m->rule || !m->rule->keys ||
-	    fs_read(AT_FDCWD, m->path, MARKER_LOOK_MAX, &text, NULL) < 0 ||
-	    !redact_settings(m->rule->keys, buf_str(&text), text.len, &shown))
-		return;
-	m->kind = MOUNT_REDACTED;
-	m->mask = plan->masks++;
-	m->reason = "shown without its secrets";
-	point = vec_push(&plan->points);
-	point->mask = m->mask;
-	point->path = mem_strdup("file");
-	point->text = buf_take(&shown);
-	point->open = true;
+	if (m->kind == MOUNT_MASK_FILE && m->rule && m->rule->keys &&
+	    fs_read(AT_FDCWD, m->path, MARKER_LOOK_MAX, &text, NULL) == 0 &&
+	    redact_settings(m->rule->keys, buf_str(&text), text.len, &shown))
+		replace_mask(plan, m, buf_take(&shown), "shown without its secrets");
 }
 
 /* @text in the place of a file that is hidden: where a mask of its own is, else in the
@@ -242,7 +244,6 @@ static void show_redacted(struct plan *plan, struct plan_mount *m)
 static void show_masked(struct plan *plan, const struct shown_file *file)
 {
 	struct plan_mount *at = NULL, *around = NULL;
-	struct plan_point *point;
 
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		struct plan_mount *m = &plan->mounts.v[i];
@@ -253,19 +254,12 @@ static void show_masked(struct plan *plan, const struct shown_file *file)
 			 path_is_below(m->path, file->path))
 			around = m;
 	}
-	if (!at && !around)
-		return;
-	if (at) {
-		at->kind = MOUNT_REDACTED;
-		at->mask = plan->masks++;
-		at->reason = "shown with placeholders for its secrets";
-	}
-	point = vec_push(&plan->points);
-	point->mask = at ? at->mask : around->mask;
-	point->path = mem_strdup(at ? "file"
-				    : file->path + strlen(around->path) + 1);
-	point->text = mem_strdup(file->text);
-	point->open = true;
+	if (at)
+		replace_mask(plan, at, mem_strdup(file->text),
+			     "shown with placeholders for its secrets");
+	else if (around)
+		push_file(plan, around->mask, file->path + strlen(around->path) + 1,
+			  mem_strdup(file->text), 0);
 }
 
 /* Settings that name a registry: without them a package manager asks another one */
@@ -310,7 +304,6 @@ static void add_made(struct plan *plan, const char *path, char *text, size_t n,
 {
 	char real[PATH_MAX];
 	struct plan_mount *m;
-	struct plan_point *point;
 	struct stat st;
 
 	if (!realpath(path, real) || lstat(real, &st) < 0 ||
@@ -325,12 +318,7 @@ static void add_made(struct plan *plan, const char *path, char *text, size_t n,
 	m->ino = st.st_ino;
 	m->mask = plan->masks++;
 	m->reason = reason;
-	point = vec_push(&plan->points);
-	point->mask = m->mask;
-	point->path = mem_strdup("file");
-	point->text = text;
-	point->len = n;
-	point->open = true;
+	push_file(plan, m->mask, "file", text, n);
 }
 
 static int add_jail(struct plan *plan, struct err *err)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "plan/jail.h"
 #include "plan/network.h"
@@ -298,5 +299,24 @@ bool landlock_grants_carve(const struct plan *plan, const char *path);
  * and the jail's routes are left out. NULL if it does not fit.
  */
 const struct plan *plan_pack(const struct plan *plan, struct arena *arena);
+
+/* overlay-path.c - paths that exist only in the staged changes */
+
+/* Marks a directory that was made so that changes in it can be staged: to the command it
+ * is missing as far as its first mkdir() goes
+ */
+#define PLACEHOLDER_ATTRIBUTE	"user.cloche.placeholder"
+
+/* Where what the command sees at @path stands: in @store, the directory of a
+ * run's changes, if only that has it; else at @path. @store may be NULL. The
+ * caller frees.
+ */
+char *overlay_path_find(const struct plan *plan, const char *store,
+		  const char *path);
+
+/* btime_in_repository() for what the command sees */
+bool overlay_path_in_repository(const struct plan *plan, const char *store,
+			 const char *root, const char *path,
+			 const struct timespec *since);
 
 #endif /* PLAN_PLAN_H */

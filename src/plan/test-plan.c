@@ -14,9 +14,7 @@
 #include "view/view.h"
 #include "test.h"
 
-/**
- * struct rule - One line of a policy, and what the plan must be
- */
+/* One line of a policy, and what the plan must be */
 struct rule {
 	enum path_list list;
 	const char *path;

@@ -91,9 +91,7 @@ bool approvals_allow(void *arg, enum authority authority, const char *id,
 		!has_record(arg, id, NULL, NULL));
 }
 
-/**
- * struct change - The file, locked
- */
+/* The file, locked */
 struct change {
 	json_t *root, *list;
 	int dir;

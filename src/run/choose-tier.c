@@ -10,7 +10,6 @@
 #include "run/choose-tier.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -22,35 +21,9 @@
 #include "run/options.h"
 #include "view/view.h"
 
-const char *tier_around(void)
-{
-	static const struct {
-		const char *comm, *name;
-	} known[] = {
-		{ "cloche-init\n", "cloche" }, { "bwrap\n", "bubblewrap" },
-		{ "firejail\n", "firejail" },
-	};
-	static bool read;
-	static const char *around;
-	auto_fclose FILE *file = NULL;
-	char comm[20] = "";
-
-	if (read)
-		return around;
-	read = true;
-	file = fopen("/proc/1/comm", "re");
-	if (!file || !fgets(comm, sizeof(comm), file))
-		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (!strcmp(comm, known[i].comm))
-			around = known[i].name;
-	}
-	return around;
-}
-
 bool tier_is_nested(void)
 {
-	const char *around = tier_around();
+	const char *around = doctor_around();
 
 	/* Any process can have that name */
 	return around && !strcmp(around, "cloche") && doctor_is_confined();

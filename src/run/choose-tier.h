@@ -29,11 +29,7 @@ int tier_choose(const struct options *options, const struct policy *policy,
 bool tier_falls_back(const struct options *options, const struct plan *plan,
 		     struct err *err);
 
-/* The sandbox that this runs in, by the name of its first process; NULL if it
- * is not a known one. One of ours is "cloche".
- */
-const char *tier_around(void);
-/* It is one of ours, and confines this process as ours do */
+/* A sandbox of ours is around this process, and confines it as ours do */
 bool tier_is_nested(void);
 /* A sandbox of ours, of any tier, holds this process: stand-ins and agents' helpers run
  * the command as it is

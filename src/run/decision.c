@@ -22,6 +22,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "doctor/doctor.h"
 #include "ephemeral/ephemeral.h"
 #include "guard/journal.h"
 #include "guard/settings-receipt.h"
@@ -35,12 +36,9 @@
 #include "report/violation-store.h"
 #include "run/approval.h"
 #include "run/choose-tier.h"
-#include "run/event-stream.h"
-#include "run/immutable-files.h"
 #include "run/landlock-proxies.h"
 #include "run/options.h"
 #include "run/run-secrets.h"
-#include "run/secret-binding.h"
 #include "run/tmpdir.h"
 #include "view/realpath.h"
 #include "view/symlink-guard.h"
@@ -389,7 +387,7 @@ static void close_tmp(struct view *view, const char *tmpdir)
 static void set_tmpdir(struct decision *s, struct plan_request *request)
 {
 	const bool landlock = request->tier == TIER_LANDLOCK;
-	const char *around = tier_around();
+	const char *around = doctor_around();
 	const bool nested = tier_is_nested();
 
 	/* Ours says so with the tier it falls back to */
@@ -684,8 +682,8 @@ static int fill_decision(struct decision *s, char *const *argv, struct err *err)
 	    (r = profile_home_check(s->policy, err)) < 0)
 		return r;
 	s->walked = options->joins ? NULL : open_walk(s->policy);
-	r = options->joins ? view_build_unwalked(s->policy, &s->view, err) :
-			     view_build_with(s->policy, s->walked, &s->view, err);
+	r = view_build_how(s->policy, &(struct view_how){
+		.cache = s->walked, .unwalked = options->joins }, &s->view, err);
 	if (r < 0 ||
 	    (r = collect_secrets(s, &request, err)) < 0)
 		return r;

@@ -98,4 +98,33 @@ void profile_home_show_link(struct view *view);
  */
 char *profile_home_gitconfig(const struct policy *policy);
 
+/* immutable-files.c - what no command may change, wherever it was installed or named: our
+ * own programs, and settings files of earlier runs
+ */
+
+/* Deny writing to all of it */
+void immutable_files_add(struct policy *policy);
+
+/* Remember the file of --settings for runs that do not name it */
+void immutable_files_remember(const struct options *options,
+		     const struct policy *policy);
+
+/* event-stream.c - the file or descriptor of --events */
+
+/* @where is a descriptor that the caller holds open, of which we get a copy, else a
+ * file; NULL is nowhere, -1. 0, or a negative errno with a message.
+ */
+int event_stream_open(const struct view *view, const char *where, int *ret,
+		      struct err *err);
+
+/* No command may write the file that @where names, or put another in its place:
+ * it could forge the record
+ */
+void event_stream_protect(struct policy *policy, const char *where);
+
+/* Make that file, if the command could: a mount needs something to hold. True if
+ * it was made.
+ */
+bool event_stream_make(const struct view *view, const char *where);
+
 #endif /* RUN_DECISION_H */

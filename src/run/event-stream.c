@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run/event-stream.c - the file or descriptor of --events */
 
-#include "run/event-stream.h"
+#include "run/decision.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
  * on the PATH is found first.
  */
 
-#include "run/immutable-files.h"
+#include "run/decision.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

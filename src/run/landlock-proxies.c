@@ -50,9 +50,7 @@ int landlock_proxies_open(struct listener_set *set, struct network_proxies *ret,
 	return r < 0 ? r : open_one(set, LISTENER_SOCKS, &ret->socks, err);
 }
 
-/**
- * struct loopback - 127.0.0.1, in the family of a socket
- */
+/* 127.0.0.1, in the family of a socket */
 struct loopback {
 	union {
 		struct sockaddr sa;

@@ -6,20 +6,19 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/processes.h"
 #include "report/violation.h"
 
 enum {
-	TABLE_MAX = 1 << 20,	/* Bytes of the kernel's list of sockets */
-	LISTENS = 0x0a,		/* In that list: TCP_LISTEN */
 	NETWORKS_MAX = 64,	/* Of other sandboxes that are looked at */
 };
 
@@ -79,11 +78,10 @@ void localhost_hint_served(struct localhost_hint *local, in_port_t port)
 	note(local->served, ntohs(port));
 }
 
-/* True if the address @hex of a line of /proc/net/tcp, or tcp6, is one of
- * localhost's, or all addresses
- */
-static bool is_local(const char *hex, size_t n)
+/* True if the address @hex of a socket is one of localhost's, or all addresses */
+static bool is_local(const char *hex)
 {
+	const size_t n = strlen(hex);
 	static const char loopback[] = "00000000000000000000000001000000";
 	static const char mapped[] = "0000000000000000FFFF0000";
 
@@ -95,44 +93,19 @@ static bool is_local(const char *hex, size_t n)
 	       !strncmp(hex + n - 2, "7F", 2);
 }
 
-/* "  0: 0100007F:1F90 00000000:0000 0A ...": its port, if it is a listening socket */
-static uint16_t listening_port(const char *line)
+/* Which of @ports are served */
+struct served {
+	const uint16_t *ports;
+	bool *ret;
+};
+
+static void note_served(void *arg, const struct tcp_socket *s)
 {
-	const char *address = strchr(line, ':'), *end;
-	char *rest;
-	uint16_t port;
+	const struct served *served = arg;
 
-	if (!address || address[1] != ' ')
-		return 0;
-	address += 2;
-	end = address + strspn(address, "0123456789ABCDEF");
-	if (*end != ':' || !is_local(address, (size_t)(end - address)))
-		return 0;
-	port = (uint16_t)strtoul(end + 1, &rest, 16);
-	rest = *rest == ' ' ? strchr(rest + 1, ' ') : NULL;
-	return rest && strtoul(rest, NULL, 16) == LISTENS ? port : 0;
-}
-
-/* Which of @ports the network of process @pid serves */
-static void find_served(const char *pid, bool *ret, const uint16_t *ports)
-{
-	static const char *const tables[] = { "tcp", "tcp6" };
-
-	for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
-		auto_free char *path = mem_printf("/proc/%s/net/%s", pid,
-						  tables[t]);
-		auto_buf struct buf text = { 0 };
-		const char *line = NULL;
-
-		if (fs_read(AT_FDCWD, path, TABLE_MAX, &text, NULL) == 0)
-			line = strchr(buf_str(&text), '\n');
-		for (; line; line = strchr(line + 1, '\n')) {
-			const uint16_t port = listening_port(line);
-
-			for (size_t i = 0; port && i < LOCALHOST_HINT_MAX; i++)
-				ret[i] |= ports[i] == port;
-		}
-	}
+	for (size_t i = 0; s->state == TCP_LISTEN && is_local(s->address) &&
+			   i < LOCALHOST_HINT_MAX; i++)
+		served->ret[i] |= served->ports[i] == s->port;
 }
 
 /* The network namespace of the process @pid, if it runs in @project; else 0 */
@@ -169,7 +142,8 @@ static void find_elsewhere(const char *project, bool *there,
 		if (!net || i < n)
 			continue;
 		seen[n++] = net;
-		find_served(entry.name, there, ports);
+		tcp_sockets_each(entry.name, note_served,
+				 &(struct served){ ports, there });
 	}
 }
 
@@ -207,7 +181,7 @@ void localhost_hint_report(const struct localhost_hint *local, const char *proje
 	}
 	if (!any)
 		return;
-	find_served("self", host, missed);
+	tcp_sockets_each("self", note_served, &(struct served){ missed, host });
 	if (project)
 		find_elsewhere(project, there, missed);
 	for (size_t i = 0; i < LOCALHOST_HINT_MAX; i++) {

@@ -6,7 +6,7 @@
  * apply is then shown in its place.
  */
 
-#include "run/masked-text.h"
+#include "run/run-secrets.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -20,7 +20,6 @@
 #include "gate/bound-secret.h"
 #include "policy/host.h"
 #include "policy/policy.h"
-#include "run/secret-binding.h"
 
 /* Only a mask that the user's own settings have says more than its name */
 static bool is_usable(const struct policy *policy, enum string_list list,

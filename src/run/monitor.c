@@ -30,7 +30,7 @@
 #include "report/report.h"
 #include "report/run-record.h"
 #include "report/violation-store.h"
-#include "run/event-stream.h"
+#include "run/decision.h"
 #include "run/host-channel.h"
 #include "run/keeper-client.h"
 #include "run/options.h"

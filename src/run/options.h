@@ -39,9 +39,7 @@ struct option_row {
 	const char *help;
 };
 
-/**
- * struct option_value - One use of an option
- */
+/* One use of an option */
 struct option_value {
 	enum option_id id;
 	char *value;	/* NULL for options without one */

@@ -292,14 +292,24 @@ static int on_jail_end(void *arg)
 	return 0;
 }
 
-static int add_source(struct run *run, struct loop_source *source, int fd,
-		      loop_fn fn)
+int run_add_source(struct run *run, struct loop_source *source, int fd, loop_fn fn,
+		   void *arg)
 {
 	int r;
 
-	*source = (struct loop_source){ fd, fn, run };
+	*source = (struct loop_source){ fd, fn, arg };
 	r = fd < 0 ? -EBADF : loop_add(run->loop, source, EPOLLIN);
 	return r < 0 ? fail(run->err, r, "cannot wait for events") : 0;
+}
+
+int run_take_signals(struct run *run, loop_fn fn, void *arg)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	return run_add_source(run, &run->signals,
+			      signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK), fn, arg);
 }
 
 static int start_jail(struct run *run)
@@ -309,8 +319,8 @@ static int start_jail(struct run *run)
 	if (!run->decision.plan->jail.on)
 		return 0;
 	r = jail_start(run->decision.plan, &run->jail, run->err);
-	return r < 0 ? r : add_source(run, &run->jail_end, run->jail.holder.socket,
-				      on_jail_end);
+	return r < 0 ? r : run_add_source(run, &run->jail_end, run->jail.holder.socket,
+					  on_jail_end, run);
 }
 
 static int start_sandbox(struct run *run)
@@ -343,8 +353,7 @@ static int start(struct run *run)
 	const struct policy *policy = run->decision.policy;
 	int r;
 
-	if ((r = add_source(run, &run->signals, run->signals.fd, on_signal)) < 0 ||
-	    (r = start_jail(run)) < 0 ||
+	if ((r = start_jail(run)) < 0 ||
 	    (!run->serve &&
 	     (r = job_limit_time(&run->job, run->loop,
 				 &policy->numbers[NUMBER_TIMEOUT_MS],
@@ -356,17 +365,16 @@ static int start(struct run *run)
 	run_report_recovered(run, monitor_sink(run->monitor));
 	decision_keep_walk(&run->decision);
 	if ((r = command_stdio_start(run->stdio, run->loop, run->err)) < 0 ||
-	    (r = add_source(run, &run->messages, run->sandbox.socket,
-			    on_message)) < 0)
+	    (r = run_add_source(run, &run->messages, run->sandbox.socket, on_message,
+				run)) < 0)
 		return r;
-	return add_source(run, &run->death, run->sandbox.pidfd, on_death);
+	return run_add_source(run, &run->death, run->sandbox.pidfd, on_death, run);
 }
 
 int run_prepare(struct run *run)
 {
 	const struct decision *d = &run->decision;
 	const struct plan *plan = d->plan;
-	sigset_t all;
 	int r;
 
 	(void)sigprocmask(SIG_SETMASK, NULL, &run->mask);
@@ -384,11 +392,7 @@ int run_prepare(struct run *run)
 	    (r = tmpdir_open(d->tmpdir, d->policy->project,
 			     plan->tier == TIER_FULL, &run->tmp, run->err)) < 0)
 		return r;
-	sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, NULL);
-	run->signals.fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-	return run->signals.fd < 0 ? fail_errno(run->err, "cannot wait for signals")
-				   : 0;
+	return run_take_signals(run, on_signal, run);
 }
 
 int run_build(struct run *run)

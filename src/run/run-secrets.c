@@ -41,7 +41,6 @@
 #include "policy/schema.h"
 #include "report/violation-store.h"
 #include "run/options.h"
-#include "run/secret-source.h"
 
 enum {
 	KEY_SIZE = 32, /* Bytes that placeholders are made with */
@@ -615,8 +614,6 @@ int run_secrets_start(struct policy *policy, struct run_secrets **ret,
 	json_t *secrets;
 
 	*ret = NULL;
-	if (!run_secrets_wanted(policy))
-		return 0;
 	if ((r = check_sources(policy, err)) < 0)
 		return r;
 	if ((r = socket_pair(pair)) < 0)

@@ -187,6 +187,12 @@ struct rerun run_report_rerun(const struct run *run, struct buf *options,
  */
 void run_release(struct run *run);
 
+/* Block all signals, and wait for them with @fn(@arg): 0, or a negative errno with @err */
+int run_take_signals(struct run *run, loop_fn fn, void *arg);
+/* Call @fn(@arg) when @fd can be read. 0, or a negative errno with @err. */
+int run_add_source(struct run *run, struct loop_source *source, int fd, loop_fn fn,
+		   void *arg);
+
 /* The embedding program is gone: end the run */
 void run_abort(struct run *run);
 

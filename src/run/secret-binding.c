@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run/secret-binding.c - which secrets a run has, and where they may go */
 
-#include "run/secret-binding.h"
+#include "run/run-secrets.h"
 
 #include <ctype.h>
 #include <errno.h>

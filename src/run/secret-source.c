@@ -6,7 +6,7 @@
  * kills children until there is none.
  */
 
-#include "run/secret-source.h"
+#include "run/run-secrets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,13 +94,11 @@ static void run_command(const char *line, int fd)
 
 static void put_file(const char *from, int fd)
 {
-	const char *home = getenv("HOME");
-	const bool below = starts_with(from, "~/") && home;
-	auto_free char *path =
-		mem_printf("%s%s", below ? home : "", from + (below ? 1 : 0));
 	auto_buf struct buf text = { 0 };
+	char path[PATH_MAX];
 
-	if (fs_read(AT_FDCWD, path, FILE_MAX, &text, NULL) < 0)
+	if (!secret_source_path(from, path) ||
+	    fs_read(AT_FDCWD, path, FILE_MAX, &text, NULL) < 0)
 		_exit(1);
 	_exit(fs_tell(fd, text.p, text.len) < 0);
 }

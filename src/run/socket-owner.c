@@ -30,9 +30,7 @@ enum {
 	CHILDREN_MAX = 1 << 16,		/* Bytes of one list */
 };
 
-/**
- * struct search - Processes to look at: the first @at have been
- */
+/* Processes to look at: the first @at have been */
 struct search {
 	char link[40];
 	struct { pid_t *v; size_t len, cap; } found;

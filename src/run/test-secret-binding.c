@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run/test-secret-binding.c - what binding a secret adds to a policy */
 
-#include "run/secret-binding.h"
+#include "run/run-secrets.h"
 
 #include <errno.h>
 

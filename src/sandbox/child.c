@@ -329,9 +329,7 @@ static int netstart_end(struct netstart *n, struct err *err)
 	return 0;
 }
 
-/**
- * struct full_tier - What only tier full has
- */
+/* What only tier full has */
 struct full_tier {
 	struct tmpfs tmpfs;
 	struct fuse_mount masks;
@@ -357,18 +355,14 @@ static int begin_full_tier(const struct init_args *args, struct full_tier *full,
 	int r = leave_host(args, err);
 
 	full->masks = (struct fuse_mount)FUSE_MOUNT_NONE;
-	if (r == 0)
-		r = tmpfs_make(&full->tmpfs, err);
-	if (r == 0)
+	if (r == 0 && (r = tmpfs_make(&full->tmpfs, err)) == 0)
 		r = stage_lock(err);
 	if (r < 0)
 		return r;
 	if (!args->two_cpus)
 		netstart_begin(&full->net, args->kind->net, args->other_cpu);
-	r = stage_idmap(args->uid, args->gid, err);
-	if (r == 0)
-		r = tmpfs_fill(&full->tmpfs, err);
-	if (r == 0)
+	if ((r = stage_idmap(args->uid, args->gid, err)) == 0 &&
+	    (r = tmpfs_fill(&full->tmpfs, err)) == 0)
 		r = tmpfs_begin_dev(&full->tmpfs, err);
 	if (r < 0)
 		return r;
@@ -449,19 +443,12 @@ static int build_sandbox(struct sandbox_request *request, struct full_tier *full
 	int fds[SANDBOX_READY_FDS] = { -1, -1, -1, -1, -1, -1 };
 	int value = 0, r = finish_full_tier(request, full, &value, *socket, err);
 
-	if (r == 0)
-		r = enter_cwd(plan, err);
-	if (r == 0)
-		r = arrange_descriptors(request, socket, err);
-	if (r == 0)
-		r = open_listeners(request, &set, err);
-	if (r == 0)
-		r = open_own(request, fds, err);
-	if (r == 0)
-		r = stage_privileges(plan, err);
-	if (r == 0)
-		r = stage_landlock(request, *socket, err);
-	if (r == 0)
+	if (r == 0 && (r = enter_cwd(plan, err)) == 0 &&
+	    (r = arrange_descriptors(request, socket, err)) == 0 &&
+	    (r = open_listeners(request, &set, err)) == 0 &&
+	    (r = open_own(request, fds, err)) == 0 &&
+	    (r = stage_privileges(plan, err)) == 0 &&
+	    (r = stage_landlock(request, *socket, err)) == 0)
 		r = filter(plan, &fds[AT_LISTENER], err);
 	if (r > 0) {
 		value |= SANDBOX_ANNOUNCED;

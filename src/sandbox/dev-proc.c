@@ -22,6 +22,7 @@
 #include "sandbox/mount-fd.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/tmpfs.h"
+#include "view/view.h"
 
 /* The caller's terminal, to be /dev/console: a private devpts has no name for
  * it, and ttyname() looks in /dev. Read-only, like all devices, and for the same
@@ -62,13 +63,13 @@ static int bind_nodes(const struct tmpfs *tmpfs, struct err *err)
 {
 	if (fchdir(tmpfs->host) < 0)
 		return fail_errno(err, "cannot enter the host's /dev");
-	for (size_t i = 0; i < DEV_NODES; i++) {
+	for (size_t i = 0; i < VIEW_DEVICES; i++) {
 		char path[32];
 
-		snprintf(path, sizeof(path), TMPFS_AT "/dev/%s", dev_nodes[i]);
-		if (mount(dev_nodes[i], path, NULL, MS_BIND, NULL) < 0)
+		snprintf(path, sizeof(path), TMPFS_AT "/dev/%s", view_devices[i]);
+		if (mount(view_devices[i], path, NULL, MS_BIND, NULL) < 0)
 			return fail_errno(err, "cannot mount on '/dev/%s'",
-					  dev_nodes[i]);
+					  view_devices[i]);
 	}
 	return 0;
 }

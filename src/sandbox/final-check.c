@@ -154,13 +154,9 @@ int stage_assert(const struct plan *plan, const struct host_ids *host,
 		r = fail(err, -EPERM, "no_new_privs is not set");
 	if (r == 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != SECCOMP_MODE_FILTER)
 		r = fail(err, -EPERM, "no seccomp filter is in force");
-	if (r == 0)
-		r = check_namespaces(plan, host, err);
-	if (r == 0)
-		r = check_jail(plan, err);
-	if (r == 0)
-		r = check_descriptors(keep, err);
-	if (r == 0)
+	if (r == 0 && (r = check_namespaces(plan, host, err)) == 0 &&
+	    (r = check_jail(plan, err)) == 0 &&
+	    (r = check_descriptors(keep, err)) == 0)
 		r = check_root(plan, err);
 	return r < 0 ? fail_in(err, r, "the sandbox is not as planned") : 0;
 }

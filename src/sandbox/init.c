@@ -35,7 +35,7 @@
 #include "sandbox/stages.h"
 
 enum {
-	CHILDREN_ROOM = 4096,	/* What is listed at once */
+	CHILDREN_BYTES = 4096,	/* Of the list that are read at once */
 	JOB_NAME_MAX = 64,	/* Bytes of a background job's name */
 	JOBS_SETTLE_MS = 200,	/* So long may jobs take to end by themselves */
 };
@@ -53,22 +53,37 @@ struct init {
 	pid_t command;
 };
 
+/* Read the list of children that is open as @fd; false if it is empty */
+static bool read_children(int fd, char list[static CHILDREN_BYTES + 1])
+{
+	const ssize_t n = fd < 0 ? -1 : pread(fd, list, CHILDREN_BYTES, 0);
+
+	list[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* The next child of the list at *@p; 0 behind the last. Each number has a blank behind it,
+ * unless it was cut off.
+ */
+static pid_t next_child(char **p)
+{
+	char *end;
+	const pid_t pid = (pid_t)strtol(*p, &end, 10);
+
+	*p = end + 1;
+	return *end == ' ' ? pid : 0;
+}
+
 /* Signal every child once: true if there was one */
 static bool kill_children(const struct init *init)
 {
-	char list[CHILDREN_ROOM + 1];
-	const ssize_t n = pread(init->children, list, CHILDREN_ROOM, 0);
-	char *p = list, *end;
+	char list[CHILDREN_BYTES + 1], *p = list;
 	pid_t pid;
 
-	if (n <= 0)
+	if (!read_children(init->children, list))
 		return false;
-	list[n] = '\0';
-	/* Each number has a blank behind it, unless it was cut off */
-	while ((pid = (pid_t)strtol(p, &end, 10)) > 0 && *end == ' ') {
+	while ((pid = next_child(&p)) > 0)
 		(void)kill(pid, SIGKILL);
-		p = end + 1;
-	}
 	return true;
 }
 
@@ -99,22 +114,17 @@ static bool find_job(pid_t pid, char *name, size_t size, bool *ret_runs)
  */
 static bool list_jobs(const struct init *init, char *out, size_t size)
 {
-	char list[CHILDREN_ROOM + 1], *p = list, *end;
-	const ssize_t n = init->listed < 0 ? -1 :
-			  pread(init->listed, list, CHILDREN_ROOM, 0);
+	char list[CHILDREN_BYTES + 1], *p = list;
 	size_t used = 0;
 	bool runs = false;
 	pid_t pid;
 
 	*out = '\0';
-	if (n <= 0)
+	if (!read_children(init->listed, list))
 		return false;
-	list[n] = '\0';
-	while ((pid = (pid_t)strtol(p, &end, 10)) > 0 && *end == ' ' &&
-	       used + JOB_NAME_MAX + 2 < size) {
+	while (used + JOB_NAME_MAX + 2 < size && (pid = next_child(&p)) > 0) {
 		if (find_job(pid, out + used, size - used, &runs))
 			used += strlen(out + used);
-		p = end + 1;
 	}
 	return runs;
 }
@@ -331,6 +341,18 @@ static void reap(const struct init *init)
 	}
 }
 
+int init_watch(int socket)
+{
+	int fd;
+
+	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot close init to the command");
+	fd = sys_child_signals();
+	if (fd < 0)
+		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot wait for signals");
+	return fd;
+}
+
 void init_run(const struct sandbox_request *request, int socket)
 {
 	const struct plan *plan = request->plan;
@@ -342,17 +364,9 @@ void init_run(const struct sandbox_request *request, int socket)
 		.keeps_stdin = request->stdin_path != NULL,
 	};
 	auto_close int domain = open_domain(plan, socket);
-	sigset_t child;
 
 	init.children = need_children(plan, init.listed, socket);
-	if (prctl(PR_SET_DUMPABLE, 0) < 0)
-		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot close init to the command");
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	fds[0].fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (fds[0].fd < 0)
-		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot wait for signals");
-
+	fds[0].fd = init_watch(socket);
 	init.command = start_command(request, socket, domain);
 	close_fd(&domain);
 	/* Or a pipe would not end */

@@ -60,25 +60,9 @@ struct jail_message {
 
 #define HATCH "; --net host shares the host's network, without a jail"
 
-/* Where pasta is: in @path, or NULL */
-static const char *find_pasta(char *path, size_t size)
-{
-	/* Where distributions put programs: never what a project planted */
-	static const char *const places[] = {
-		"/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		snprintf(path, size, "%s/pasta", places[i]);
-		if (access(path, X_OK) == 0)
-			return path;
-	}
-	return NULL;
-}
-
 static int check_needs(char *pasta, size_t size, struct err *err)
 {
-	if (!find_pasta(pasta, size))
+	if (!proc_find_program("pasta", pasta, size))
 		return fail(err, -ENOENT, "--net jail needs pasta: install the package passt" HATCH);
 	if (access("/dev/net/tun", R_OK | W_OK) < 0)
 		return fail_errno(err, "--net jail needs /dev/net/tun (modprobe tun, chmod 0666 on it; in a container --device /dev/net/tun)" HATCH);
@@ -88,27 +72,10 @@ static int check_needs(char *pasta, size_t size, struct err *err)
 /* What pasta needs in the namespace that it serves, and drops itself: without
  * being root there, an exec would leave nothing
  */
-static int keep_rights(void)
-{
-	static const int rights[] = {
-		CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE,
-		CAP_SYS_PTRACE, CAP_SETPCAP, CAP_SETUID, CAP_SETGID,
-	};
-	struct sys_caps caps;
-
-	if (sys_capget(&caps) < 0)
-		return -errno;
-	for (size_t i = 0; i < ARRAY_SIZE(rights); i++)
-		caps.inheritable |= 1ULL << rights[i];
-	if (sys_capset(&caps) < 0)
-		return -errno;
-	for (size_t i = 0; i < ARRAY_SIZE(rights); i++) {
-		if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, rights[i], 0,
-			  0) < 0)
-			return -errno;
-	}
-	return 0;
-}
+static const uint64_t pasta_caps =
+	1ULL << CAP_SYS_ADMIN | 1ULL << CAP_NET_ADMIN |
+	1ULL << CAP_NET_BIND_SERVICE | 1ULL << CAP_SYS_PTRACE |
+	1ULL << CAP_SETPCAP | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID;
 
 static void __attribute__((noreturn)) run_pasta(const char *pasta,
 						const struct plan *plan,
@@ -138,7 +105,7 @@ static void __attribute__((noreturn)) run_pasta(const char *pasta,
 	if (socket_recv(socket, &go, 1, &net, &nfds) != 1 || nfds != 1 ||
 	    dup2(net, NET_FD) < 0 || dup2(words, 2) < 0 ||
 	    close_range(NET_FD + 1, ~0U, 0) < 0 ||
-	    close_range(3, NET_FD - 1, 0) < 0 || keep_rights() < 0)
+	    close_range(3, NET_FD - 1, 0) < 0 || sys_keep_caps(pasta_caps) < 0)
 		_exit(126);
 	/* It takes an ignored SIGPIPE for a failure */
 	for (int i = 1; i < NSIG; i++)
@@ -251,9 +218,7 @@ static int leave_caller(int socket, struct err *err)
 			    strerror(-r)) : 0;
 }
 
-/**
- * struct holder_work - What the holder starts with
- */
+/* What the holder starts with */
 struct holder_work {
 	const struct plan *plan;
 	const char *pasta;
@@ -269,14 +234,10 @@ static void holder_main(int socket, const void *arg)
 	int fds[2] = { -1, -1 }, children, r;
 	sigset_t set;
 
-	r = leave_caller(socket, &err);
-	if (r == 0)
-		r = stage_idmap(plan->machine.uid, plan->machine.gid, &err);
-	if (r == 0)
-		r = jail_look(&near, &err);
-	if (r == 0)
-		r = attach(w->pasta, plan, &fds[1], &err);
-	if (r == 0)
+	if ((r = leave_caller(socket, &err)) == 0 &&
+	    (r = stage_idmap(plan->machine.uid, plan->machine.gid, &err)) == 0 &&
+	    (r = jail_look(&near, &err)) == 0 &&
+	    (r = attach(w->pasta, plan, &fds[1], &err)) == 0)
 		r = jail_lock(&plan->jail, &near, &err);
 	free(near.v);
 	fds[0] = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
@@ -286,7 +247,7 @@ static void holder_main(int socket, const void *arg)
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	(void)sigprocmask(SIG_SETMASK, &set, NULL);
-	children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	children = sys_child_signals();
 	if (r == 0 && (children < 0 || fds[0] < 0))
 		r = fail_errno(&err, "--net jail: cannot watch over pasta");
 	m.error = r;

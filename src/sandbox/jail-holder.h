@@ -33,9 +33,7 @@ int jail_start(const struct plan *plan, struct jail_run *ret,
 /* Safe on JAIL_NONE */
 void jail_stop(struct jail_run *run);
 
-/**
- * struct jail_near - Networks that the machine has routes to, and its addresses
- */
+/* Networks that the machine has routes to, and its addresses */
 struct jail_near {
 	struct host_range *v;
 	size_t len, cap;

@@ -243,19 +243,6 @@ static const struct route *find_way(const struct routes *routes,
 	return NULL;
 }
 
-static bool is_open_range(const struct jail *jail, const struct host_range *range)
-{
-	struct host first;
-
-	host_of_address(range->address, bytes_of(range), 0, &first);
-	for (size_t i = 0; i < jail->len; i++) {
-		if (jail->v[i].open && jail->v[i].range.bits <= range->bits &&
-		    host_range_has(&jail->v[i].range, &first))
-			return true;
-	}
-	return false;
-}
-
 /* What pasta made but for the defaults, out; and its ranges blocked */
 static int close_near(int fd, const struct jail *jail,
 		      const struct routes *routes)
@@ -269,7 +256,7 @@ static int close_near(int fd, const struct jail *jail,
 			continue;
 		r = change(fd, RTM_DELROUTE, 0, route);
 		if (!r && route->type == RTN_UNICAST &&
-		    !is_open_range(jail, &route->to))
+		    !jail_opens(jail, &route->to))
 			r = block(fd, &route->to);
 	}
 	return r;
@@ -293,7 +280,7 @@ static int close_others(int fd, const struct jail *jail,
 	int r = 0;
 
 	for (size_t i = 0; !r && i < near->len; i++) {
-		if (is_open_range(jail, &near->v[i]))
+		if (jail_opens(jail, &near->v[i]))
 			continue;
 		r = block(fd, &near->v[i]);
 		if (is_without(&near->v[i], routes, r))
@@ -315,7 +302,7 @@ static int block_gateway(int fd, const struct jail *jail,
 	range.kind = way->to.kind;
 	range.bits = (uint8_t)(bytes_of(&range) * 8);
 	memcpy(range.address, way->gateway, sizeof(range.address));
-	return is_open_range(jail, &range) ? 0 : block(fd, &range);
+	return jail_opens(jail, &range) ? 0 : block(fd, &range);
 }
 
 static int set_all(int fd, const struct jail *jail, const struct routes *routes)
@@ -348,7 +335,7 @@ static bool sample(const struct jail *jail, const struct host_range *range,
 	ret->to.bits = (uint8_t)(n * 8);
 	for (size_t bit = range->bits; bit < n * 8 - 1; bit++)
 		ret->to.address[bit / 8] |= (uint8_t)(0x80 >> (bit % 8));
-	return !is_open_range(jail, &ret->to);
+	return !jail_opens(jail, &ret->to);
 }
 
 static int take_type(const struct nlmsghdr *head, void *data)
@@ -403,10 +390,8 @@ static int lock_routes(int fd, const struct jail *jail,
 
 	if (!find_way(routes, HOST_IPV4) && !find_way(routes, HOST_IPV6))
 		return fail(err, -ENETUNREACH, "--net jail: this machine has no default route, so there is nothing to reach");
-	r = close_near(fd, jail, routes);
-	if (!r)
-		r = close_others(fd, jail, near, routes);
-	if (!r)
+	if ((r = close_near(fd, jail, routes)) == 0 &&
+	    (r = close_others(fd, jail, near, routes)) == 0)
 		r = set_all(fd, jail, routes);
 	if (r < 0)
 		return fail(err, r, "--net jail: cannot lock the routes: %s",

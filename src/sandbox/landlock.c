@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +27,7 @@
 #include "plan/plan.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/stages.h"
+#include "view/view.h"
 
 #define READ_RIGHTS							\
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |	\
@@ -98,15 +100,14 @@ static int allow_stdio(int ruleset, uint64_t handled, struct err *err)
 /* The landlock tier has the host's /dev: only what is harmless in there */
 static int allow_devices(int ruleset, uint64_t handled, struct err *err)
 {
-	static const char *const devices[] = {
-		"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
-		"/dev/urandom", "/dev/tty",
-	};
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(devices); i++)
-		r = allow(ruleset, devices[i], (READ_RIGHTS | DEVICE_RIGHTS) &
-					       handled, err);
+	for (size_t i = 0; r == 0 && i < VIEW_DEVICES; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "/dev/%s", view_devices[i]);
+		r = allow(ruleset, path, (READ_RIGHTS | DEVICE_RIGHTS) & handled, err);
+	}
 	return r;
 }
 

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -36,12 +35,11 @@
 #include "ipc/socket.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/stages.h"
+#include "view/view.h"
 
-enum { JOIN_FDS = 4 };		/* The strings, and the standard descriptors */
-
-/* What a caller may have as a standard descriptor. A terminal comes as a pipe. */
-static const char *const device_names[] = {
-	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+enum {
+	JOIN_FDS = 4,			/* The strings, and the standard descriptors */
+	DEVICES = VIEW_DEVICES - 1,	/* A caller's terminal comes as a pipe */
 };
 
 /**
@@ -60,7 +58,7 @@ struct member {
  *		cannot look into a process that is not dumpable
  */
 struct members {
-	int socket, devices[ARRAY_SIZE(device_names)];
+	int socket, devices[DEVICES];
 	struct member *v;
 	size_t len, cap;
 };
@@ -262,6 +260,14 @@ static void add_member(struct members *m, const struct start *s, pid_t pid)
 	send_member(m, &message, &fd);
 }
 
+static int open_device(size_t i, int flags)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/dev/%s", view_devices[i]);
+	return open(path, flags | O_CLOEXEC);
+}
+
 static int own_device(const struct members *m, int given)
 {
 	const bool reads = (fcntl(given, F_GETFL) & O_ACCMODE) == O_RDONLY;
@@ -269,9 +275,9 @@ static int own_device(const struct members *m, int given)
 
 	if (fstat(given, &st) < 0 || !S_ISCHR(st.st_mode))
 		return -1;
-	for (size_t i = 0; i < ARRAY_SIZE(device_names); i++) {
+	for (size_t i = 0; i < DEVICES; i++) {
 		if (fstat(m->devices[i], &own) == 0 && own.st_rdev == st.st_rdev)
-			return reads ? open(device_names[i], O_RDONLY | O_CLOEXEC) :
+			return reads ? open_device(i, O_RDONLY) :
 			       fcntl(m->devices[i], F_DUPFD_CLOEXEC, 3);
 	}
 	return -1;
@@ -393,17 +399,10 @@ void members_serve(int socket)
 		{ .fd = -1, .events = POLLIN }, { .fd = socket, .events = POLLIN },
 	};
 	auto_close int pts = open("/dev/pts", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	sigset_t child;
 
-	for (size_t i = 0; i < ARRAY_SIZE(device_names); i++)
-		m.devices[i] = open(device_names[i], O_RDWR | O_CLOEXEC);
-	if (prctl(PR_SET_DUMPABLE, 0) < 0)
-		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot close init to the commands");
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	fds[0].fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (fds[0].fd < 0)
-		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot wait for signals");
+	for (size_t i = 0; i < DEVICES; i++)
+		m.devices[i] = open_device(i, O_RDWR);
+	fds[0].fd = init_watch(socket);
 	send_member(&m, &(struct sandbox_message){ .event = SANDBOX_STARTED },
 		    pts < 0 ? NULL : &pts);
 	close_fd(&pts);

@@ -13,14 +13,11 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/sys.h"
+#include "view/view.h"
 
 enum {
 	CLONE_TREE = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE,
 	OPTION_MAX = 255,	/* Bytes of a value of fsconfig() */
-};
-
-const char *const dev_nodes[DEV_NODES] = {
-	"null", "zero", "full", "random", "urandom", "tty",
 };
 
 int tree_open(const char *path, struct err *err)
@@ -168,10 +165,10 @@ int dev_furnish(int dev, mode_t shm, struct err *err)
 
 	if (mkdirat(dev, "shm", shm) < 0 || mkdirat(dev, "pts", 0755) < 0)
 		return fail_errno(err, "cannot make a directory in /dev");
-	for (size_t i = 0; i < DEV_NODES; i++) {
-		if (mknodat(dev, dev_nodes[i], S_IFREG | 0444, 0) < 0)
+	for (size_t i = 0; i < VIEW_DEVICES; i++) {
+		if (mknodat(dev, view_devices[i], S_IFREG | 0444, 0) < 0)
 			return fail_errno(err, "cannot make '/dev/%s'",
-					  dev_nodes[i]);
+					  view_devices[i]);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
 		if (symlinkat(links[i][0], dev, links[i][1]) < 0)

@@ -49,13 +49,8 @@ int mount_new_devpts(void);
 int mount_new_overlay(const char *fds, const int *lower, size_t n, int upper,
 		      int work);
 
-enum { DEV_NODES = 6 };
-
-/* The devices of a small /dev */
-extern const char *const dev_nodes[DEV_NODES];
-
-/* Fill a new /dev with a file for each of them to be mounted on, links, pts, and
- * shm with mode @shm
+/* Fill a new /dev with a file for each of view_devices to be mounted on, links, pts,
+ * and shm with mode @shm
  */
 int dev_furnish(int dev, mode_t shm, struct err *err);
 

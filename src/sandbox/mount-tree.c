@@ -502,26 +502,17 @@ static int build_tree(struct sandbox_request *request, struct tmpfs *tmpfs,
 
 	root_clone_begin(&clone, plan);
 	fuse_mount_prepare(masks, plan, tmpfs->host);
-	r = tmpfs_prepare(tmpfs, request, err);
-	if (r == 0)
-		r = tmpfs_open(tmpfs, plan, err);
-	if (r == 0)
+	if ((r = tmpfs_prepare(tmpfs, request, err)) == 0 &&
+	    (r = tmpfs_open(tmpfs, plan, err)) == 0)
 		no_layer = r = take_trees(request, &clone, tmpfs, trees, err);
-	if (r >= 0)
-		r = restrict_world(plan, err);
-	if (r == 0)
-		r = reopen_file(request, err);
-	if (r == 0)
-		r = tmpfs_open_dev(tmpfs, err);
-	if (r == 0)
-		r = tmpfs_mount_tmp(tmpfs, plan, err);
-	if (r == 0)
+	if (r >= 0 && (r = restrict_world(plan, err)) == 0 &&
+	    (r = reopen_file(request, err)) == 0 &&
+	    (r = tmpfs_open_dev(tmpfs, err)) == 0 &&
+	    (r = tmpfs_mount_tmp(tmpfs, plan, err)) == 0)
 		r = make_mounts(plan, trees, &clone, tmpfs, masks, ends, err);
 	if (r == 0)
 		old_proc = r = tmpfs_mount_proc(tmpfs, plan, err);
-	if (r >= 0)
-		r = mask_own(plan, tmpfs, err);
-	if (r == 0)
+	if (r >= 0 && (r = mask_own(plan, tmpfs, err)) == 0)
 		r = tmpfs_mount_dev(tmpfs, err);
 	tmpfs_done(tmpfs);
 	return r < 0 ? r : (old_proc ? SANDBOX_HOST_PROC : 0) |

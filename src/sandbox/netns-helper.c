@@ -35,9 +35,7 @@ struct request {
 	};
 };
 
-/**
- * struct reply - And what it gets, a descriptor beside it
- */
+/* And what it gets, a descriptor beside it */
 struct reply {
 	int error;
 	uint64_t inode;
@@ -91,11 +89,8 @@ static void helper_main(int sock, const void *arg)
 	const pid_t parent = getppid();
 	int r = netns_join(namespaces[0], namespaces[1]);
 
-	if (!r)
-		r = proc_leave_streams();
-	if (!r)
-		r = proc_close_others(&sock, 1);
-	if (!r)
+	if (r == 0 && (r = proc_leave_streams()) == 0 &&
+	    (r = proc_close_others(&sock, 1)) == 0)
 		r = drop_capabilities();
 	if (proc_die_with_parent(parent) == 0 &&
 	    socket_send(sock, &r, sizeof(r), NULL, 0) == 0 && !r)

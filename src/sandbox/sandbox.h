@@ -83,9 +83,7 @@ struct sandbox_message {
 
 enum { SANDBOX_LIMITS_MAX = 8 };
 
-/**
- * struct sandbox_limit - One resource limit to set before the command starts
- */
+/* One resource limit to set before the command starts */
 struct sandbox_limit {
 	int resource;
 	uint64_t value;

@@ -23,9 +23,7 @@ struct tmpfs;
 
 enum { NAMESPACES = 7 };	/* user, mnt, pid, net, ipc, uts, cgroup */
 
-/**
- * struct host_ids - What stage 2 compares with: the host's namespaces
- */
+/* What stage 2 compares with: the host's namespaces */
 struct host_ids {
 	ino_t ns[NAMESPACES];
 };
@@ -136,6 +134,9 @@ void child_wipe(void);
 /* init.c: run the command and stay until it has ended */
 void init_run(const struct sandbox_request *request, int socket)
 	__attribute__((noreturn));
+
+/* Make init opaque to the commands, and their ends readable: a signalfd */
+int init_watch(int socket);
 
 /* members.c: start commands as the supervisor asks, and stay until that is gone */
 void members_serve(int socket) __attribute__((noreturn));

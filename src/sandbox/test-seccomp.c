@@ -67,9 +67,7 @@ static const uint64_t highs[] = {
 	0, 1ULL << 32, 1ULL << 33, 1ULL << 63, 0xffffffffULL << 32,
 };
 
-/**
- * struct place - One program and where it belongs
- */
+/* One program and where it belongs */
 struct place {
 	const struct machine *machine;
 	struct seccomp_config config;

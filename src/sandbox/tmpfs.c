@@ -150,13 +150,10 @@ static int furnish(int tmpfs, struct err *err)
 	auto_close int dev = -1;
 	int r = tmpfs_make_dir(tmpfs, "empty", 0555, err);
 
-	if (r == 0)
-		r = tmpfs_make_file(tmpfs, TMPFS_UNREADABLE, 0, err);
-	if (r == 0)
-		r = tmpfs_make_dir(tmpfs, "proc", 0555, err);
-	if (r == 0)
-		r = tmpfs_make_dir(tmpfs, TMPFS_CLONE, 0555, err);
-	if (r == 0)
+	if (r == 0 &&
+	    (r = tmpfs_make_file(tmpfs, TMPFS_UNREADABLE, 0, err)) == 0 &&
+	    (r = tmpfs_make_dir(tmpfs, "proc", 0555, err)) == 0 &&
+	    (r = tmpfs_make_dir(tmpfs, TMPFS_CLONE, 0555, err)) == 0)
 		r = tmpfs_make_dir(tmpfs, "dev", 0755, err);
 	if (r < 0)
 		return r;
@@ -205,9 +202,7 @@ int tmpfs_fill(struct tmpfs *tmpfs, struct err *err)
 	int r = furnish(tmpfs->fd, err);
 
 	(void)umask(before);
-	if (r == 0)
-		r = set_writable(tmpfs, false, err);
-	if (r == 0)
+	if (r == 0 && (r = set_writable(tmpfs, false, err)) == 0)
 		r = tmpfs->host = tree_open(TMPFS_AT, err);
 	if (r < 0)
 		return r;

@@ -380,31 +380,17 @@ static int on_job_signal(void *arg)
 	return 0;
 }
 
-static int add_source(struct joined *j, struct loop_source *source, int fd, loop_fn fn)
-{
-	int r;
-
-	*source = (struct loop_source){ fd, fn, j };
-	r = fd < 0 ? -EBADF : loop_add(j->run->loop, source, EPOLLIN);
-	return r < 0 ? fail(j->run->err, r, "cannot wait for events") : 0;
-}
-
 static int prepare(struct joined *j)
 {
 	struct run *run = j->run;
 	const struct policy *policy = run->decision.policy;
-	sigset_t all;
 	int r;
 
 	(void)sigprocmask(SIG_SETMASK, NULL, &run->mask);
 	if ((r = loop_new(&run->loop, run->err)) < 0 ||
 	    (r = command_stdio_new(run->decision.plan, &policy->numbers[NUMBER_OUTPUT],
-				   true, &run->stdio, run->err)) < 0)
-		return r;
-	sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, NULL);
-	run->signals.fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-	if ((r = add_source(j, &run->signals, run->signals.fd, on_job_signal)) < 0)
+				   true, &run->stdio, run->err)) < 0 ||
+	    (r = run_take_signals(run, on_job_signal, j)) < 0)
 		return r;
 	return job_limit_time(&run->job, run->loop, &policy->numbers[NUMBER_TIMEOUT_MS],
 			      run->err);
@@ -421,7 +407,7 @@ static int join(struct joined *j)
 		(void)close(fd);
 		return r;
 	}
-	return add_source(j, &j->messages, fd, on_message);
+	return run_add_source(j->run, &j->messages, fd, on_message, j);
 }
 
 /* Until the command has ended. Again, if the session ended before it took the command:

@@ -70,18 +70,14 @@ enum session_event {
 	SESSION_ANSWER,		/* The text is JSON, or empty */
 };
 
-/**
- * struct session_reply - From the holder; its text follows
- */
+/* From the holder; its text follows */
 struct session_reply {
 	enum session_event event;
 	int value, code;
 	int64_t read_to;
 };
 
-/**
- * struct session_packet - A reply with its text
- */
+/* A reply with its text */
 struct session_packet {
 	struct session_reply head;
 	char text[SESSION_TEXT_MAX];

@@ -376,9 +376,7 @@ static int verify_policy(struct verify *v, struct err *err)
 	}
 	r = target_make(&v->target, v->parent, err);
 	v->target.w.inside = true;
-	if (r == 0)
-		r = copy_settings(v, err);
-	if (r == 0)
+	if (r == 0 && (r = copy_settings(v, err)) == 0)
 		r = open_scratch(v, &scratch, err);
 	v->view = scratch.view;
 	if (r == 0)
@@ -399,20 +397,15 @@ static int verify_policy(struct verify *v, struct err *err)
 static int verify(struct verify *v, struct err *err)
 {
 	static char *const none[] = { NULL };
-	auto_report struct settings_report report = { 0 };
-	struct policy *policy = NULL;
 	struct decision decision = { 0 };
-	int r = decision_policy_report(&v->own, false, &policy, &report, err);
+	int r = decision_make(&v->own, none, &decision, err);
 
-	if (r >= 0)
-		collect_words(v, policy);
-	policy_unref(policy);
-	if (r >= 0)
-		r = decision_make(&v->own, none, &decision, err);
-	v->plan = decision.plan;
-	v->settings = &report;
-	if (r >= 0)
+	if (r == 0) {
+		collect_words(v, decision.policy);
+		v->plan = decision.plan;
+		v->settings = decision.report;
 		r = verify_policy(v, err);
+	}
 	decision_done(&decision);
 	return r;
 }
@@ -440,10 +433,8 @@ static int start(int argc, char **argv, struct err *err)
 	v.own.reads_no_secrets = true;
 	options_verb = "verify";
 	decision_set_program(v.program);
-	r = parse(argc - 2, argv + 2, &v, err);
-	if (r >= 0)
-		r = choose_tier(&v, err);
-	if (r >= 0)
+	if ((r = parse(argc - 2, argv + 2, &v, err)) >= 0 &&
+	    (r = choose_tier(&v, err)) >= 0)
 		r = verify(&v, err);
 	verify_done(&v);
 	return r < 0 && verify_is_over() ? EXIT_INTERRUPTED : r;

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "attack/lack.h"
+#include "attack/attack.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/proc.h"

@@ -8,7 +8,6 @@
  * stretch of the list; in most projects it is short.
  */
 
-#include "view/fast-check.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -21,9 +20,7 @@
 #include "policy/protected-names.h"
 #include "view/view.h"
 
-/**
- * struct span - The rules below a root: from @lo up to @hi
- */
+/* The rules below a root: from @lo up to @hi */
 struct span {
 	size_t lo, hi;
 };

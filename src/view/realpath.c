@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -151,14 +152,12 @@ static char *spell(struct realpath *r, const char *path, struct stat *st)
 static char *chase_closed(struct realpath *r, const char *path,
 			  struct stat *st)
 {
-	char target[PATH_MAX];
-	const ssize_t n = readlink(path, target, sizeof(target) - 1);
+	auto_free char *target = fs_link("%s", path);
 	auto_free char *parent = path_parent(path);
 	auto_free char *next = NULL;
 	char *real = NULL;
 
-	if (n > 0 && r->links < LINKS_MAX) {
-		target[n] = '\0';
+	if (target && r->links < LINKS_MAX) {
 		next = path_resolve(parent, target);
 		r->links++;
 		real = realpath_follow(r, next, st);

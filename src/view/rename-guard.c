@@ -9,7 +9,6 @@
  * searched.
  */
 
-#include "view/rename-guard.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -114,15 +115,13 @@ static char *next_component(struct walk *w)
 /* The link at @path, in the directory where we are */
 static int follow(struct walk *w, const char *path)
 {
-	char target[PATH_MAX];
-	const ssize_t n = readlink(path, target, sizeof(target) - 1);
+	auto_free char *target = fs_link("%s", path);
 	char *left;
 
-	if (n < 0)
+	if (!target)
 		return -errno;
 	if (++w->links > LINKS_MAX)
 		return -ELOOP;
-	target[n] = '\0';
 	if (target[0] == '/') {
 		free(w->real);
 		w->real = mem_strdup("/");

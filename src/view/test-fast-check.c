@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* view/test-fast-check.c - what text decides is never more than the rules say */
 
-#include "view/fast-check.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -16,9 +15,7 @@
 #include "view/view.h"
 #include "test.h"
 
-/**
- * struct rule - One line of a policy
- */
+/* One line of a policy */
 struct rule {
 	enum path_list list;
 	const char *path;

@@ -170,7 +170,7 @@ static struct view *look(struct walk_cache *cache)
 	CHECK_INT(policy_add_path(p, PATH_ALLOW_WRITE, ".", RULE_USER,
 				  origin_make(source, NULL, NULL), NULL), 0);
 	CHECK_INT(policy_finish(p, NULL), 0);
-	CHECK_INT(view_build_with(p, cache, &view, NULL), 0);
+	CHECK_INT(view_build_how(p, &(struct view_how){ .cache = cache }, &view, NULL), 0);
 	policy_unref(p);
 	return view;
 }
@@ -227,7 +227,7 @@ static bool hides(struct walk_cache *cache, const char *name)
 	CHECK_INT(policy_add_path(p, PATH_DENY_READ, "secret", RULE_USER,
 				  origin_make(source, NULL, NULL), NULL), 0);
 	CHECK_INT(policy_finish(p, NULL), 0);
-	CHECK_INT(view_build_with(p, cache, &view, NULL), 0);
+	CHECK_INT(view_build_how(p, &(struct view_how){ .cache = cache }, &view, NULL), 0);
 	policy_unref(p);
 	return !view_verdict(view, VIEW_READ, test_path(name)).allowed;
 }

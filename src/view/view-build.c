@@ -444,9 +444,7 @@ static void close_kernel(struct view *view, const char *place)
 	}
 }
 
-/**
- * struct roots - What exists and may be written
- */
+/* What exists and may be written */
 struct roots {
 	const char **v;
 	size_t len, cap;
@@ -645,11 +643,11 @@ static void find_own_dir(struct view *view)
 
 int view_build(struct policy *policy, struct view **ret, struct err *err)
 {
-	return view_build_with(policy, NULL, ret, err);
+	return view_build_how(policy, &(struct view_how){ 0 }, ret, err);
 }
 
-static int build(struct policy *policy, struct walk_cache *cache, bool walks, bool after,
-		 const time_t *since, struct view **ret, struct err *err)
+int view_build_how(struct policy *policy, const struct view_how *how,
+		   struct view **ret, struct err *err)
 {
 	auto_view struct view *view = mem_zalloc(sizeof(*view));
 	struct realpath *resolver = realpath_new();
@@ -657,10 +655,10 @@ static int build(struct policy *policy, struct walk_cache *cache, bool walks, bo
 	int r;
 
 	view->policy = policy_ref(policy);
-	view->cache = cache;
-	view->after = after;
-	view->deep = since;
-	view->since = since ? *since : 0;
+	view->cache = how->cache;
+	view->after = how->after;
+	view->deep = how->since;
+	view->since = how->since ? *how->since : 0;
 	if (policy->home)
 		view->home = realpath_follow(resolver, policy->home, &st);
 	r = add_rules(view, resolver, err);
@@ -674,10 +672,10 @@ static int build(struct policy *policy, struct walk_cache *cache, bool walks, bo
 	show_home(view);
 	view_sort(view);
 	hide_copies(view);
-	if (walks)
+	if (!how->unwalked)
 		r = walk_roots(view, err);
 	/* Aliases are of what is hidden, and a view after a run shows what was planted */
-	if (r == 0 && walks && !after)
+	if (r == 0 && !how->unwalked && !how->after)
 		r = mount_alias_hide(view, err);
 	if (r < 0)
 		return r;
@@ -691,21 +689,3 @@ static int build(struct policy *policy, struct walk_cache *cache, bool walks, bo
 		*ret = take_ptr(view);
 	return r;
 }
-
-int view_build_with(struct policy *policy, struct walk_cache *cache,
-		    struct view **ret, struct err *err)
-{
-	return build(policy, cache, true, false, NULL, ret, err);
-}
-
-int view_build_unwalked(struct policy *policy, struct view **ret, struct err *err)
-{
-	return build(policy, NULL, false, false, NULL, ret, err);
-}
-
-int view_build_after(struct policy *policy, struct walk_cache *cache,
-		     const time_t *since, struct view **ret, struct err *err)
-{
-	return build(policy, cache, true, true, since, ret, err);
-}
-

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -185,16 +186,12 @@ bool view_is_writable(const struct view *view, const char *path)
 
 void view_add_link(struct view *view, const char *path)
 {
-	char target[PATH_MAX];
-	const ssize_t n = readlink(path, target, sizeof(target) - 1);
-	struct view_link *link;
+	char *target = fs_link("%s", path);
 
-	if (n <= 0)
-		return;
-	target[n] = '\0';
-	link = vec_push(&view->links);
-	link->path = mem_strdup(path);
-	link->target = mem_strdup(target);
+	if (target)
+		*vec_push(&view->links) = (struct view_link){
+			.path = mem_strdup(path), .target = target,
+		};
 }
 
 void view_free(struct view *view)

@@ -19,6 +19,7 @@
 #include "policy/policy.h"
 
 struct err;
+struct fast_check;
 struct glob;
 struct stat;
 struct walk_cache;
@@ -82,9 +83,7 @@ struct view_link {
 	bool home;
 };
 
-/**
- * struct view_linked - A denied file that has other names
- */
+/* A denied file that has other names */
 struct view_linked {
 	dev_t dev;
 	ino_t ino;
@@ -144,16 +143,22 @@ struct view {
  * directory that was not read would not be protected
  */
 int view_build(struct policy *policy, struct view **ret, struct err *err);
-/* After a run, however many names it made: @since, if it is not NULL, leaves out
- * what has surely been there before
+
+/**
+ * struct view_how - How a view is built, other than by default
+ * @cache:	What is known of the directories (view/walk-cache.h), or NULL
+ * @unwalked:	Without the protected names that exist: no sandbox may be built from it
+ * @after:	After a run, however many names it made
+ * @since:	Leave out what has surely been there before; or NULL
  */
-int view_build_after(struct policy *policy, struct walk_cache *cache,
-		     const time_t *since, struct view **ret, struct err *err);
-/* Without the protected names that exist: no sandbox may be built from it */
-int view_build_unwalked(struct policy *policy, struct view **ret, struct err *err);
-/* With help from a @cache (view/walk-cache.h), which may be NULL */
-int view_build_with(struct policy *policy, struct walk_cache *cache,
-		    struct view **ret, struct err *err);
+struct view_how {
+	struct walk_cache *cache;
+	bool unwalked, after;
+	const time_t *since;
+};
+
+int view_build_how(struct policy *policy, const struct view_how *how,
+		   struct view **ret, struct err *err);
 void view_free(struct view *view);
 
 static inline void view_freep_(struct view **view)
@@ -221,6 +226,11 @@ void view_add_link(struct view *view, const char *path);
 /* A rule of the view's own, for view_add(); @reason is a literal */
 const struct path_rule *view_own_rule(struct view *view, const char *path,
 				      const char *name, const char *reason);
+
+enum { VIEW_DEVICES = 6 };
+
+/* What every sandbox has in /dev; the terminal is the last */
+extern const char *const view_devices[VIEW_DEVICES];
 
 /* Whose files a path leads to */
 enum view_place {
@@ -292,5 +302,43 @@ bool view_is_writable(const struct view *view, const char *path);
  * negative errno with a message.
  */
 int mount_alias_hide(struct view *view, struct err *err);
+
+/* rename-guard.c */
+
+enum {
+	RENAME_GUARD_NAMES_MAX = 1 << 16,	/* Looked at; more may hold anything */
+	RENAME_GUARD_DEPTH_MAX = 64,
+};
+
+/**
+ * rename_guard_find - Find a rule that stops applying when a directory is renamed
+ * @view:	The policy on this file system
+ * @from:	Current path of the directory
+ * @at:		Where its content lies; differs from @from with --ephemeral
+ *		(plan/overlay-path.h)
+ * @to:		New path
+ *
+ * Mounts already pin names that existed at the start, so only names created since then
+ * matter.
+ *
+ * Return: a rule that denies something below @from but not below @to, or NULL. A
+ * directory too large to search counts as containing one.
+ */
+const struct path_rule *rename_guard_find(const struct view *view, const char *from,
+				    const char *at, const char *to);
+
+/* fast-check.c - paths that may be written, decided by their text alone */
+
+/* For @view, in a sandbox that was built from @initial: the same, or older.
+ * Both outlive the result, which does not change: any thread may use it.
+ */
+struct fast_check *fast_check_new(const struct view *view, const struct view *initial);
+void fast_check_free(struct fast_check *plain);
+
+/* True only if @path, absolute and real, may be written under both, no rule
+ * stands at it, above it in its writable root, or below it, and no name in it
+ * is protected or could match a pattern. False means that the path must be resolved.
+ */
+bool fast_check_covers(const struct fast_check *plain, const char *path);
 
 #endif /* VIEW_VIEW_H */

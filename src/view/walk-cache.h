@@ -29,16 +29,12 @@ enum {
 	WALK_CACHE_LINKED_MAX = 256,	/* Inodes looked for; with more nothing is kept */
 };
 
-/**
- * struct walk_inode - A file that a rule denies, and that has other names
- */
+/* A file that a rule denies, and that has other names */
 struct walk_inode {
 	uint64_t dev, ino;
 };
 
-/**
- * struct walk_names - What is left of a directory's names
- */
+/* What is left of a directory's names */
 struct walk_names {
 	const char *p, *end;
 };

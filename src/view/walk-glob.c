@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -164,13 +165,9 @@ static bool is_known(const struct glob_set *set, const char *real,
  */
 static char *read_link(const char *dir, const char *path)
 {
-	char target[PATH_MAX];
-	const ssize_t n = readlink(path, target, sizeof(target) - 1);
+	auto_free char *target = fs_link("%s", path);
 
-	if (n <= 0)
-		return NULL;
-	target[n] = '\0';
-	return path_resolve(dir, target);
+	return target ? path_resolve(dir, target) : NULL;
 }
 
 void glob_set_link(struct glob_set *set, const char *dir, const char *name,

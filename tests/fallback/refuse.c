@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attack/lack.h"
+#include "attack/attack.h"
 #include "ns.h"
 
 static void die(const char *what)
