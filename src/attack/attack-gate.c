@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attack/attack-gate.c - attempts to be led elsewhere by the gate
+/* attack/attack-gate.c - attempts to reach by the gate what it must not reach
  *
  * A control has no gate: it dials the host itself. Where the gate's answer is
  * the evidence there is nothing to dial outside, and the control is part of the

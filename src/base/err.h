@@ -37,9 +37,7 @@ int fail_errno(struct err *err, const char *fmt, ...)
 int fail_in(struct err *err, int code, const char *fmt, ...)
 	__attribute__((cold, format(printf, 3, 4)));
 
-/* True of an errno that says what we have too little of, and nothing about what
- * was asked for
- */
+/* True if @error means that descriptors or memory ran out */
 bool err_is_shortage(int error);
 
 #endif /* BASE_ERR_H */

@@ -252,8 +252,8 @@ static int temporary_name(const char *name, char *ret, size_t size)
 	return 0;
 }
 
-/* Who edits as root must not take a user's file away. Where it can't be kept,
- * the new file is as any other of ours.
+/* A file that root replaces stays its user's. Where the owner cannot be kept, the
+ * new file belongs to us.
  */
 static void keep_owner(int dirfd, const char *name, int fd)
 {
@@ -308,7 +308,7 @@ static int open_dir(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* $HOME is /nonexistent for those who shall have none: that is obeyed */
+/* Accounts without a home have $HOME=/nonexistent: no directory is made there */
 static bool is_home(const char *path)
 {
 	auto_free char *home = fs_home();

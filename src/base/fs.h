@@ -67,9 +67,7 @@ void fs_unlock(int *fd);
 /* Write all of it, in spite of signals and short writes. 0 or -errno. */
 int fs_write_all(int fd, const void *data, size_t n);
 
-/* As write() and fs_write_all(), without the signal that a reader who is gone
- * would bring: who ends, and how, is then not for the reader to decide
- */
+/* As write() and fs_write_all(), without the SIGPIPE that a closed reader causes */
 ssize_t fs_write_quietly(int fd, const void *data, size_t n);
 int fs_tell(int fd, const void *data, size_t n);
 

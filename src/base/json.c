@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * base/json.c - strict JSON documents that know where each value stands
+ * base/json.c - strict JSON, and the place of each value in its text
  *
  * Theory of operation: jansson decides what is JSON. The locator below only ever
  * sees text that was accepted, so it checks nothing: it skips strings, counts
@@ -85,8 +85,8 @@ static int check_shape(const char *text, size_t n, const char *name,
 	return 0;
 }
 
-/* What people write who know a language that JSON is not; @at is behind what
- * could not be read
+/* A hint about the syntax of other languages: comments, single quotes, a last comma. @at
+ * is behind what could not be parsed.
  */
 static const char *hint(const char *text, size_t at, size_t n)
 {

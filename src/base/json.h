@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/json.h - strict JSON documents that know where each value stands
+/* base/json.h - strict JSON, and the place of each value in its text
  *
  * jansson parses; this adds the limits, the messages and the places. A place is
  * found again from the text by a value's JSON path ("network.hosts[2]"), so it

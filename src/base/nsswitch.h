@@ -20,9 +20,8 @@ bool nss_will_do(void);
 /* From now on, use only what is built in; nothing if linked dynamically */
 void nss_stay_inside(void);
 
-/* Before getaddrinfo() is asked for @name: one with a dot in it is meant as it
- * is. Below a domain of the host's search list it would be another name, which
- * no policy has allowed. 0 or -EIO.
+/* Call this before getaddrinfo() of @name: a name with a dot is then not completed with the
+ * host's search list, because no policy has allowed the result. 0 or -EIO.
  */
 int nss_mean(const char *name);
 

@@ -149,7 +149,9 @@ char *path_next_dir(const char **list)
 	return mem_strndup(start, n);
 }
 
-/* Of a repository's name anything may be chosen: no two may have one private /tmp */
+/* A repository chooses the names of its directories, and two projects must not share a
+ * private /tmp: a hash for which collisions can be computed would not do.
+ */
 char *path_id(const char *path)
 {
 	unsigned char digest[SHA256_BYTES];

@@ -27,7 +27,7 @@
 #include "base/own.h"
 #include "base/sys.h"
 
-enum { ADOPTED_TRIES = 200 };	/* Milliseconds to wait for those who are ending */
+enum { ADOPTED_TRIES = 200 };	/* Milliseconds to wait for adopted children that are ending */
 
 static pid_t pids[REAP_MAX];
 static bool adopts;

@@ -105,8 +105,8 @@ void terminal_wrap(struct buf *out, const char *text, size_t n, int at, int colu
 	}
 }
 
-/* What standard error did not take yet. The command may have stopped our terminal,
- * and who waits for it keeps no time limit: that is for the end.
+/* Text that standard error did not take yet. A command may have stopped the terminal,
+ * and a write that blocks would delay the time limit, so it is written at exit.
  */
 static struct buf kept;
 

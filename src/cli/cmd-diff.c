@@ -284,12 +284,12 @@ static json_t *changes_json(const struct staged *s)
 }
 
 /* So that silence is not taken for a success */
-static void tell_none(void)
+static void print_none(void)
 {
 	fprintf(stderr, "cloche: no staged changes; 'cloche run --ephemeral' stages some\n");
 }
 
-static void tell_done(size_t n, const char *what)
+static void print_count(size_t n, const char *what)
 {
 	printf("%zu %s %s\n", n, n == 1 ? "change" : "changes", what);
 }
@@ -303,7 +303,7 @@ int cli_diff(struct call *call, struct err *err)
 	if (r >= 0 && call_flag(call, "json"))
 		print_json(changes_json(&staged), JSON_INDENT(2));
 	else if (r == 0)
-		tell_none();
+		print_none();
 	else if (r > 0 && call_flag(call, "stat"))
 		print_stat(&staged);
 	else if (r > 0)
@@ -374,7 +374,7 @@ static int apply_all(struct staged *s, bool force, struct ephemeral_apply *apply
 		(void)ephemeral_drop(&s->ephemeral, NULL, NULL);
 	for (size_t i = 0; i < n; i++)
 		count += done[i];
-	tell_done(count, "applied");
+	print_count(count, "applied");
 	return failed ? 1 : 0;
 }
 
@@ -389,7 +389,7 @@ int cli_apply(struct call *call, struct err *err)
 	int status = r >= 0 && names_nothing(&staged);
 
 	if (r == 0)
-		tell_none();
+		print_none();
 	if (r > 0 && !status) {
 		r = check_choice(&staged, err);
 		if (r == 0)
@@ -415,7 +415,7 @@ int cli_discard(struct call *call, struct err *err)
 	size_t count = 0;
 
 	if (r == 0)
-		tell_none();
+		print_none();
 	if (r > 0 && !missing) {
 		r = check_choice(&staged, err);
 		if (r == 0 && all)
@@ -433,7 +433,7 @@ int cli_discard(struct call *call, struct err *err)
 		if (r >= 0 && all)
 			puts("all changes discarded");
 		else if (r >= 0)
-			tell_done(count, "discarded");
+			print_count(count, "discarded");
 	}
 	close_staged(&staged);
 	return r < 0 ? r : missing;

@@ -225,7 +225,7 @@ static void print_usage(const char *verb, const char *word,
 	print_wrapped(synopsis, 9, n);
 }
 
-static void print_personas(void)
+static void print_applets(void)
 {
 	print_title("Names");
 	for (const struct applet *p = applet_table(); p->name; p++)
@@ -327,7 +327,7 @@ int cli_help(int argc, char **argv, struct err *err)
 		print_wrapped(kinds, 0, 0);
 	}
 	if (c->raw == cli_as)
-		print_personas();
+		print_applets();
 	print_flags(c, NULL, c->synopsis);
 	return 0;
 }

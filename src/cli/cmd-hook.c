@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/cmd-hook.c - cloche hook: an agent asks before it runs something
+ * cli/cmd-hook.c - cloche hook: answer an agent before it runs a command
  *
  * Theory of operation: agents take a hook that crashes, hangs or fails in any
  * way but one for consent. The one way is exit status 2. So the work is done

@@ -217,7 +217,7 @@ static char *without_quotes(const char *text)
 	return mem_strdup(text);
 }
 
-static void tell_change(const char *file, const char *path, bool done,
+static void print_edit(const char *file, const char *path, bool done,
 			const char *sign, const char *value)
 {
 	static const char above[] = "sandbox.";
@@ -244,7 +244,7 @@ static int append(struct call *call, const struct policy *policy,
 				   err);
 	r = added < 0 ? added : approve(call, &before, value, err);
 	if (r == 0)
-		tell_change(file, path, added, "+=", value);
+		print_edit(file, path, added, "+=", value);
 	return r;
 }
 
@@ -378,7 +378,7 @@ static int ask(struct call *call, const struct kind *kind,
 }
 
 /* A rule elsewhere is stronger, or covers more */
-static void tell_outcome(struct call *call,
+static void print_outcome(struct call *call,
 			 const struct kind *kind, const char *value, bool allow)
 {
 	auto_policy struct policy *policy = NULL;
@@ -395,7 +395,7 @@ static void tell_outcome(struct call *call,
 }
 
 /* What giving up a protected name opens; -ENOENT if it is none */
-static int tell_unprotected(const char *name, struct err *err)
+static int warn_unprotected(const char *name, struct err *err)
 {
 	struct text_near near = { .word = name };
 	const struct protected_row *rows;
@@ -428,7 +428,7 @@ static int set_all_sockets(struct call *call, const struct policy *policy,
 
 	if (r < 0)
 		return r;
-	tell_change(file, ALL_SOCKETS, true, "=", allow ? "true" : "false");
+	print_edit(file, ALL_SOCKETS, true, "=", allow ? "true" : "false");
 	if (allow)
 		terminal_line(stderr, "cloche: commands may now reach every socket of the host: docker, ssh-agent, the desktop's bus");
 	return 0;
@@ -458,7 +458,7 @@ static int add_value(struct call *call, const struct policy *policy,
 	if (is_all_sockets(kind, word))
 		return set_all_sockets(call, policy, scope, allow, err);
 	if (allow && !strcmp(kind->name, "unprotect")) {
-		r = tell_unprotected(value, err);
+		r = warn_unprotected(value, err);
 		if (r < 0)
 			return r;
 	}
@@ -467,7 +467,7 @@ static int add_value(struct call *call, const struct policy *policy,
 		return 1;
 	r = append(call, policy, scope, kind->path[allow], value, err);
 	if (r == 0)
-		tell_outcome(call, kind, value, allow);
+		print_outcome(call, kind, value, allow);
 	return r;
 }
 
@@ -532,7 +532,7 @@ static int remove_value(const struct policy *policy, bool claude,
 		if (r < 0)
 			return r;
 		if (r)
-			tell_change(file, path, true, "-=", value);
+			print_edit(file, path, true, "-=", value);
 		removed += r;
 	}
 	return removed;

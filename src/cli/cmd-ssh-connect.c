@@ -85,7 +85,7 @@ static int read_head(int fd, struct buf *head, struct err *err)
 }
 
 /* "HTTP/1.1 403 words" to 0 or an error with those words */
-static int judge(const char *head, const struct host *host, struct err *err)
+static int check_reply(const char *head, const struct host *host, struct err *err)
 {
 	static const char version[] = "HTTP/1.1 ";
 	const size_t skip = sizeof(version) - 1 + 4;	/* And "403 " */
@@ -119,7 +119,7 @@ int cli_ssh_connect(int argc, char **argv, struct err *err)
 	if (r >= 0)
 		r = read_head(fd, &head, err);
 	if (r >= 0)
-		r = judge(buf_str(&head), &host, err);
+		r = check_reply(buf_str(&head), &host, err);
 	if (r < 0)
 		return r;
 	r = socket_send(STDOUT_FILENO, "", 1, &fd, 1);

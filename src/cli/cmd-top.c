@@ -6,7 +6,6 @@
  * supervisors are there, and what their descendants use. Nothing is asked of a run.
  */
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <netinet/tcp.h>

@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "base/terminal.h"
 #include "cli/command-line.h"
 #include "policy/asks.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor/host-kind.c - where we are, and why user namespaces are refused there
+ * doctor/host-kind.c - the kind of machine or container, and why it refuses user namespaces
  *
  * The kernel says EPERM to nearly everything, so the surroundings are looked at,
  * the most certain sign first. What is named here was refused before: no sign

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor/probe-program.c - programs of others that features need; IPv6 */
+/* doctor/probe-program.c - programs that features need; IPv6 */
 
 #include <errno.h>
 #include <fcntl.h>

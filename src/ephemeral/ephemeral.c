@@ -107,7 +107,7 @@ static bool is_stale(const struct walker *w, const char *path,
 			 look_below(&b, AT_FDCWD, path, path, 0) != 0));
 }
 
-static int tell(const struct walker *w, enum ephemeral_kind kind, mode_t mode,
+static int add_change(const struct walker *w, enum ephemeral_kind kind, mode_t mode,
 		const char *path, const char *whole, const struct stat *host)
 {
 	struct ephemeral_change *c;
@@ -141,11 +141,11 @@ static int visit(const struct walker *w, int at, const char *name,
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (is_removal(&st))
-		return there ? tell(w, EPHEMERAL_DELETED, 0, path, whole, &host)
+		return there ? add_change(w, EPHEMERAL_DELETED, 0, path, whole, &host)
 			     : 0;
 	if (!S_ISDIR(st.st_mode) || !there || !S_ISDIR(host.st_mode) ||
 	    ((st.st_mode ^ host.st_mode) & 0777))
-		r = tell(w, there ? EPHEMERAL_MODIFIED : EPHEMERAL_ADDED, st.st_mode,
+		r = add_change(w, there ? EPHEMERAL_MODIFIED : EPHEMERAL_ADDED, st.st_mode,
 			 path, whole, there ? &host : NULL);
 	if (r < 0 || !S_ISDIR(st.st_mode))
 		return r;
@@ -153,7 +153,7 @@ static int visit(const struct walker *w, int at, const char *name,
 }
 
 /* Names of the host that an opaque directory hides */
-static int tell_hidden(const struct walker *w, int upper, const char *path,
+static int add_hidden(const struct walker *w, int upper, const char *path,
 		       const char *whole)
 {
 	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
@@ -168,7 +168,7 @@ static int tell_hidden(const struct walker *w, int upper, const char *path,
 
 		if (fstatat(upper, entry.name, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
 		    lstat(below, &host) == 0)
-			r = tell(w, EPHEMERAL_DELETED, 0, below, whole, &host);
+			r = add_change(w, EPHEMERAL_DELETED, 0, below, whole, &host);
 	}
 	return r;
 }
@@ -199,7 +199,7 @@ static int walk(const struct walker *w, int at, const char *name,
 		return fail(w->err, -ELOOP, "'%s' cannot be looked at", path);
 	if (is_opaque(fd) && lstat(path, &host) == 0) {
 		whole = whole ? whole : path;
-		r = tell_hidden(w, fd, path, whole);
+		r = add_hidden(w, fd, path, whole);
 	}
 	while (r == 0 && dir_next(&dir, &entry) > 0) {
 		auto_free char *below = path_join(path, entry.name);

@@ -343,7 +343,7 @@ static const char *start_name(const struct view *view, char *const *caller)
 	return name;
 }
 
-/* Who tries again after a minute would only be silent for that long */
+/* Without a network, retries only delay the failure */
 static void put_no_retries(struct env *env)
 {
 	static const char *const names[] = {

@@ -38,12 +38,6 @@ static void add(const struct explanation *e, const char *key, json_t *value)
 	json_object_set_new(e->root, key, value);
 }
 
-/* What was asked for, or in a lesser tier what became of it */
-static enum net_mode net_of(const struct plan *plan)
-{
-	return plan->jail.on ? plan->view->policy->net : plan->net;
-}
-
 static void add_range(struct buf *out, const struct host_range *range)
 {
 	const int bytes = range->kind == HOST_IPV4 ? 4 : 16;
@@ -222,7 +216,8 @@ static void explain_network(const struct explanation *e)
 {
 	const struct plan *plan = e->plan;
 	const bool any = is_gated(plan) && plan->network.publish_any;
-	const char *mode = net_mode_name(net_of(plan));
+	/* What was asked for, or in a lesser tier what became of it */
+	const char *mode = net_mode_name(plan->jail.on ? e->policy->net : plan->net);
 
 	buf_addf(e->out, "network\n  %s\n", mode);
 	add(e, "net", json_string(mode));

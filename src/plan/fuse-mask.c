@@ -97,8 +97,8 @@ static void push_point(struct fuse_mask_tree *tree, int top, const char *name,
 	}
 }
 
-/* What a mask shows must be mount points and nothing else. Who has namespaces of his
- * own may see another directory there.
+/* A mask may show mount points only. In a mount namespace of its own a process may see
+ * another directory there.
  */
 static bool is_simple(const struct plan *plan, const struct plan_mount *m)
 {
@@ -116,7 +116,7 @@ static bool is_simple(const struct plan *plan, const struct plan_mount *m)
 /* And they must be few: a tracee that works in a directory below a hidden one must be
  * observed, so each of those directories takes a descriptor
  */
-static bool has_room(const struct fuse_mask_tree *tree, const struct plan *plan,
+static bool fits(const struct fuse_mask_tree *tree, const struct plan *plan,
 		     const struct plan_mount *m)
 {
 	size_t n = 0, ways = tree->ways.len;
@@ -161,7 +161,7 @@ void fuse_mask_tree_build(const struct plan *plan, struct fuse_mask_tree *ret)
 		if ((!dir && m->kind != MOUNT_MASK_FILE) ||
 		    (dir && !is_simple(plan, m)))
 			continue;
-		if (!has_room(ret, plan, m)) {
+		if (!fits(ret, plan, m)) {
 			ret->silent++;
 			continue;
 		}

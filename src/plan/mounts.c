@@ -91,7 +91,7 @@ static enum state state_of(const struct view *view, const char *path,
 	    view_verdict(view, VIEW_WRITE, path).allowed)
 		return STATE_LAYER;
 	v = view_verdict(view, VIEW_WRITE, path);
-	if (v.allowed || v.rule)	/* Else who shows it is who counts */
+	if (v.allowed || v.rule)	/* Else the rule that shows it counts */
 		*rule = v.rule;
 	return v.allowed ? STATE_WRITE : STATE_READ;
 }

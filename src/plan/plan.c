@@ -61,9 +61,8 @@ static bool shows_directory(const struct plan *plan, unsigned int mask)
 }
 
 /* In our own directories a cloche inside must find nothing rather than an
- * error; profile srt hides as srt does. Who works in a directory that a mask
- * shows looks for settings in all that are above it, and goes on only where
- * there are none.
+ * error; profile srt hides as srt does. Programs in a directory that a mask shows
+ * look for settings in its parents, and give up at an error.
  */
 static void choose_answers(struct plan *plan)
 {
@@ -509,14 +508,6 @@ static int fill_full(struct plan *plan, const struct view *view,
 	return 0;
 }
 
-static int fill_landlock(struct plan *plan, const struct view *view,
-			 const struct plan_request *request, struct err *err)
-{
-	plan->tmp = request->tmpdir ? TMP_KEPT : TMP_HOST;
-	plan->observe_late = true;
-	return landlock_grants_plan(plan, view, err);
-}
-
 /* What the next run would obey, has no mount as it does not exist, and could be made
  * if no observer refused it
  */
@@ -554,9 +545,13 @@ int plan_build(const struct view *view, const struct machine *machine,
 	if (r < 0)
 		return r;
 	fill(plan, view, machine, request);
-	r = plan->tier == TIER_LANDLOCK
-		? fill_landlock(plan, view, request, err)
-		: fill_full(plan, view, request, err);
+	if (plan->tier == TIER_LANDLOCK) {
+		plan->tmp = request->tmpdir ? TMP_KEPT : TMP_HOST;
+		plan->observe_late = true;
+		r = landlock_grants_plan(plan, view, err);
+	} else {
+		r = fill_full(plan, view, request, err);
+	}
 	if (r == 0 && !plan->ephemeral && !machine->nested)
 		plan->unfrozen = find_unfrozen(view);
 	if (r < 0)

@@ -131,7 +131,7 @@ enum tmp_kind {
  * struct machine - What this machine can enforce; facts, not wishes
  * @landlock_abi: 0 where there is none
  * @nested:	In a sandbox of ours, whose listener leaves no room for another
- * @uid, @gid:	Who runs us
+ * @uid, @gid:	The user's
  */
 struct machine {
 	int landlock_abi;

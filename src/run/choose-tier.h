@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/choose-tier.h - which tier a run gets, and when a weaker one will do */
+/* run/choose-tier.h - which tier a run gets, and when a weaker one is accepted */
 
 #ifndef RUN_CHOOSE_TIER_H
 #define RUN_CHOOSE_TIER_H

@@ -84,11 +84,6 @@ static bool is_shared(const struct view *view, int fd)
 	return root && !S_ISREG(st.st_mode);
 }
 
-static bool is_for_reading(int fd)
-{
-	return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
-}
-
 int event_stream_open(const struct view *view, const char *where, int *ret,
 		      struct err *err)
 {
@@ -98,7 +93,7 @@ int event_stream_open(const struct view *view, const char *where, int *ret,
 	if (!where)
 		return 0;
 	fd = fs_given_fd(where);
-	if (fd == -EBADF || (fd >= 0 && is_for_reading(fd)))
+	if (fd == -EBADF || (fd >= 0 && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY))
 		return fail(err, -EBADF, "--events: descriptor %s is not open for writing; open it for cloche (%s>FILE), or name a file",
 			    where, where);
 	if (fd < 0 && is_number(where))

@@ -103,7 +103,7 @@ static char *needs(const char *path)
 }
 
 /* Say which rule hides @path, if one does */
-static bool tell_rule(const struct view *view, const char *path, bool itself,
+static bool name_rule(const struct view *view, const char *path, bool itself,
 		      struct err *err)
 {
 	struct realpath *resolver = realpath_new();
@@ -151,7 +151,7 @@ void exec_error_explain(const struct plan *plan, const char *options, struct err
 	for (int i = 0; at && i < CHAIN_MAX; i++) {
 		char *next;
 
-		if (tell_rule(plan->view, at, !i, err))
+		if (name_rule(plan->view, at, !i, err))
 			return;
 		next = needs(at);
 		free(at);

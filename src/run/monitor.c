@@ -112,14 +112,14 @@ int monitor_new(struct run *run)
 /* To close an inotify descriptor, or a file without a name, takes long */
 static void close_later(const struct monitor *w)
 {
-	const struct sandbox *cage = &w->run->sandbox;
+	const struct sandbox *sandbox = &w->run->sandbox;
 
 	if (w->planted) {
-		sandbox_close_later(cage, planted_fd(w->planted));
-		sandbox_close_later(cage, planted_journal_fd(w->planted));
+		sandbox_close_later(sandbox, planted_fd(w->planted));
+		sandbox_close_later(sandbox, planted_journal_fd(w->planted));
 	}
 	if (w->live)
-		sandbox_close_later(cage, settings_watch_fd(w->live));
+		sandbox_close_later(sandbox, settings_watch_fd(w->live));
 }
 
 void monitor_free(struct monitor *w)
@@ -174,7 +174,7 @@ void monitor_keep_again(struct monitor *w)
 }
 
 /* Protected files that the user made during the run become read-only inside */
-static void keep_late(struct monitor *w)
+static void keep_new_files(struct monitor *w)
 {
 	/* Before there are mounts to keep, it waits for them */
 	if (w->planted && w->keep.run && planted_has_news(w->planted))
@@ -192,7 +192,7 @@ static int on_birth(void *arg)
 	struct monitor *w = arg;
 
 	(void)planted_dispatch(w->planted);
-	keep_late(w);
+	keep_new_files(w);
 	return 0;
 }
 
@@ -252,7 +252,7 @@ static void arm(void *arg)
 	w->births = (struct loop_source){ planted_fd(w->planted), on_birth, w };
 	if (w->births.fd >= 0)
 		(void)loop_add(w->run->loop, &w->births, EPOLLIN);
-	keep_late(w);
+	keep_new_files(w);
 }
 
 static void watch_settings(struct monitor *w);
@@ -299,7 +299,7 @@ void monitor_keep(struct monitor *w)
 	keeper_client_start(&w->keep);
 	if (w->lasts)
 		keeper_client_early(&w->keep);
-	keep_late(w);
+	keep_new_files(w);
 }
 
 static struct observer_rules *new_observe(struct monitor *w, const struct view *view)
@@ -363,7 +363,7 @@ static void on_edit(void *arg)
 		w->edited = true;
 	else if (monitor_reload(w, &err) < 0 && !is_silent(w))
 		output_say(w->run->output, "settings not reloaded, the old ones hold: %s", err.msg);
-	keep_late(w);
+	keep_new_files(w);
 }
 
 static void watch_settings(struct monitor *w)
@@ -381,7 +381,7 @@ bool monitor_misses_reads(const struct monitor *w)
 	return w->run->decision.plan->talk && !w->masks;
 }
 
-static void tell_silent(const struct monitor *w)
+static void report_silent(const struct monitor *w)
 {
 	const size_t n = w->masks ? fuse_masks_silent(w->masks) : 0;
 	auto_free char *words = n ? mem_printf("denied reads under %zu hidden path%s are not reported (too many masks); use --observe full",
@@ -396,7 +396,7 @@ static void tell_silent(const struct monitor *w)
 void monitor_ready(struct monitor *w)
 {
 	w->ready = true;
-	tell_silent(w);
+	report_silent(w);
 	if (w->edited)
 		on_edit(w);
 }
@@ -525,7 +525,7 @@ void monitor_blind(struct monitor *w)
 }
 
 /* Landlock knows inodes: what comes beside something hidden has no rule */
-static void tell_unreadable(const struct monitor *w)
+static void print_unreadable(const struct monitor *w)
 {
 	const struct view *view = w->run->decision.plan->view;
 	auto_closedir DIR *dir = view->home && landlock_carves(w->run->decision.plan) ?
@@ -673,7 +673,7 @@ void monitor_finish(struct monitor *w, bool failed)
 	if (is_silent(w))
 		return;
 	if (failed)
-		tell_unreadable(w);
+		print_unreadable(w);
 	if (w->observe && *observer_rules_noted(w->observe))
 		output_say(w->run->output, "note: written for later commands: %s",
 			  observer_rules_noted(w->observe));

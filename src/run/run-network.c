@@ -91,7 +91,7 @@ struct port_list {
  * @local:	What was tried at the sandbox's own localhost
  * @helper:	Listens inside for us; PROC_NONE until it is needed
  * @no_helper:	It could not be had
- * @last_seen:	Who was refused last
+ * @last_seen:	The process that was refused last
  * @looks_since, @looks_ms: When, and how long in that second, we looked for one
  */
 struct run_network {
@@ -568,7 +568,7 @@ static void on_unreached(void *arg, const struct sockaddr *address,
 }
 
 /* True if a server that binds to the address may find it taken; from any thread */
-static bool is_held(void *arg, const struct sockaddr *address, socklen_t len)
+static bool may_be_taken(void *arg, const struct sockaddr *address, socklen_t len)
 {
 	const struct run_network *n = arg;
 	struct sockaddr_in6 a;
@@ -607,8 +607,8 @@ static uint16_t port_of(int sock)
 
 #define SERVED_INSIDE "port %u is served inside the sandbox only; --publish %u makes it reachable from the host"
 
-/* The output goes to a file, but who started the server sits at the terminal */
-static void tell_terminal(uint16_t port)
+/* The output goes to a file, and the user is at the terminal */
+static void write_terminal(uint16_t port)
 {
 	auto_close int tty = open("/dev/tty", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 	sigset_t stop, before;
@@ -633,7 +633,7 @@ static int on_server(void *arg)
 	if (isatty(STDERR_FILENO) || options_has(n->run->options, OPTION_VERBOSE))
 		output_say(n->run->output, SERVED_INSIDE, n->server, n->server);
 	else if (isatty(STDIN_FILENO) && !n->run->output->channel)
-		tell_terminal(n->server);
+		write_terminal(n->server);
 	return 0;
 }
 
@@ -692,7 +692,7 @@ void run_network_questions(struct run_network *n, struct observer_network *ret)
 {
 	*ret = (struct observer_network){
 		.arg = n, .connect = on_connect, .wants_connect = wants_connect,
-		.is_served = is_served, .is_held = is_held, .bind = on_bind,
+		.is_served = is_served, .is_held = may_be_taken, .bind = on_bind,
 		.listen = on_listen, .unreached = on_unreached,
 	};
 }

@@ -441,7 +441,7 @@ void run_report(struct run *run)
 			run_network_explain(run->network);
 			record_variables(run);
 		}
-		/* Who ends the command by a signal means its jobs as well */
+		/* A signal that ends the command is meant for its jobs as well */
 		if (!run->job.timed_out && run->status < 128)
 			report_jobs(run);
 		monitor_finish(run->monitor, has_failed(run));

@@ -159,7 +159,7 @@ static void keep_shape(struct run_secrets *s, size_t row, const char *text,
 }
 
 /* The key of this user's placeholders, as hexadecimal digits; made when it is needed
- * first. Who knows it can recognise a placeholder, and nothing else.
+ * first. With it a placeholder can be recognised, and nothing else.
  */
 static int read_key(char ret[2 * KEY_SIZE + 1], struct err *err)
 {

@@ -22,7 +22,6 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/proc.h"
 #include "ipc/helper-program.h"
@@ -143,8 +142,8 @@ static void put_value(const char *name, const char *from, int fd)
 	_exit(value && fs_tell(fd, value, strlen(value)) < 0);
 }
 
-/* True if @fd, an empty pipe, has taken the whole value of a variable: no process needs
- * to wait for who reads it
+/* True if @fd, an empty pipe, has taken the whole value of a variable: then no process is
+ * needed to write it
  */
 static bool takes_variable(const char *from, int fd)
 {

@@ -72,7 +72,7 @@ static int open_kept(const char *path, const char *project,
 		fd = fs_open_private_dir(path, err);
 		if (fd < 0)
 			return fd;
-		/* The cage follows no link, and ~/.local may be one */
+		/* The sandbox follows no link, and ~/.local may be one */
 		ret->path = realpath(path, NULL);
 		if (!ret->path)
 			return fail_errno(err, "cannot find '%s'", path);

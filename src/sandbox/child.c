@@ -219,8 +219,8 @@ static int hand_over(int socket, const int *fds,
 		     : 0;
 }
 
-/* Who answers for the masks must be able to tell who asked: by a number in our
- * pid namespace
+/* The FUSE server identifies the process behind a request by its pid in our pid
+ * namespace
  */
 static int hand_masks(int socket, const struct mask_ends *masks,
 		      struct err *err)

@@ -191,7 +191,7 @@ static int close_settings(int proc, struct err *err)
 	return 0;
 }
 
-/* Who makes a user namespace writes its map there */
+/* A process that makes a user namespace writes its uid_map there */
 static int open_proc(const struct tmpfs *tmpfs, struct err *err)
 {
 	if (tree_attr(tmpfs->proc, "", 0, 0, MOUNT_ATTR_RDONLY) < 0)

@@ -63,7 +63,7 @@ int stage_core(struct err *err)
 
 	if (getrlimit(RLIMIT_CORE, &core) < 0)
 		return fail_errno(err, "cannot read the core dump limit");
-	/* A caller with a hard limit of 0 keeps it; who can raise it does */
+	/* A hard limit of 0 cannot be raised */
 	core.rlim_cur = core.rlim_max = core.rlim_max < 1 ? 0 : 1;
 	if (setrlimit(RLIMIT_CORE, &core) < 0)
 		return fail_errno(err, "cannot switch core dumps off");

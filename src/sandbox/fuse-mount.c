@@ -199,7 +199,7 @@ static void take_back(struct fuse_mount *masks)
 	char byte;
 
 	close_fd(&s->back[1]);
-	/* Without it the mask is shut to all who look */
+	/* Without the device every request to a mask fails */
 	if (masks->device < 0 &&
 	    (socket_recv(s->back[0], &byte, 1, &masks->device, &n) < 0 || !n))
 		masks->device = -1;

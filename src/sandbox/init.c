@@ -181,7 +181,7 @@ static void send_event(const struct init *init, enum sandbox_event event, int va
 }
 
 /* Processes that share the caller's standard input go on where the command stopped */
-static void tell_exited(const struct init *init, int status)
+static void send_exited(const struct init *init, int status)
 {
 	struct sandbox_message m = { .event = SANDBOX_EXITED, .value = status };
 
@@ -277,7 +277,7 @@ static pid_t start_command(const struct sandbox_request *request, int socket,
 	return pid;
 }
 
-static void tell_started(const struct init *init)
+static void send_started(const struct init *init)
 {
 	const struct sandbox_message m = { .event = SANDBOX_STARTED };
 	auto_close int fd = pidfd_open(init->command, 0);
@@ -336,7 +336,7 @@ static void reap(const struct init *init)
 			send_event(init, SANDBOX_STOPPED, WSTOPSIG(status));
 			continue;
 		}
-		tell_exited(init, status);
+		send_exited(init, status);
 		wait_for_supervisor(init);
 	}
 }
@@ -371,7 +371,7 @@ void init_run(const struct sandbox_request *request, int socket)
 	close_fd(&domain);
 	/* Or a pipe would not end */
 	(void)close_range(init.keeps_stdin ? 1 : 0, 2, 0);
-	tell_started(&init);
+	send_started(&init);
 	for (;;) {
 		struct signalfd_siginfo info;
 

@@ -305,8 +305,8 @@ static bool hides_file(const struct plan *plan)
 	return found;
 }
 
-/* Mounts inside are forbidden by any rule on files: a command that may make namespaces has the
- * mounts around him alone
+/* Any Landlock rule on files forbids mount(): a command that may make namespaces is
+ * confined by the mounts alone
  */
 static bool nests(const struct plan *plan)
 {

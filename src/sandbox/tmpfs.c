@@ -234,7 +234,7 @@ static bool has_layer(const struct plan *plan)
 }
 
 /* What not every run has a use for */
-static int make_rooms(const struct tmpfs *tmpfs, const struct plan *plan,
+static int make_optional_dirs(const struct tmpfs *tmpfs, const struct plan *plan,
 		      struct err *err)
 {
 	int r = 0;
@@ -253,7 +253,7 @@ static int make_rooms(const struct tmpfs *tmpfs, const struct plan *plan,
 static int fill(const struct tmpfs *tmpfs, const struct plan *plan,
 		struct err *err)
 {
-	int r = make_rooms(tmpfs, plan, err);
+	int r = make_optional_dirs(tmpfs, plan, err);
 
 	for (unsigned int m = MASK_FIRST; r == 0 && m < plan->masks; m++) {
 		char name[32];

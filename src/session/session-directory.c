@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session/session-directory.c - where sessions listen, and who is at the other end */
+/* session/session-directory.c - the directory of sockets, and the check of a peer */
 
 #include <errno.h>
 #include <fcntl.h>

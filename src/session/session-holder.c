@@ -501,8 +501,8 @@ static int on_connect(void *arg)
 	return 0;
 }
 
-/* Nobody can start or find the session while we hold the lock: who has connected is served
- * first
+/* While we hold the lock no client can start or find the session: those that have connected
+ * are served first
  */
 static int on_idle(void *arg)
 {
@@ -657,7 +657,7 @@ static int send_violation(void *arg, const struct violation *v)
 }
 
 /* The client that starts us reads how that went: the code, and a message */
-static void tell_ready(struct holder *h, int code)
+static void send_ready(struct holder *h, int code)
 {
 	h->err.code = code;
 	(void)fs_tell(h->ready, &h->err, sizeof(h->err));
@@ -702,7 +702,7 @@ static int serve_clients(struct holder *h)
 		fail(&h->err, r, "cannot wait for commands");
 	if (r >= 0)
 		r = watch_owner(h);
-	tell_ready(h, r < 0 ? r : 0);
+	send_ready(h, r < 0 ? r : 0);
 	if (r < 0)
 		return r;
 	update_idle(h, h->idle_ms < FIRST_JOIN_MS ? h->idle_ms : FIRST_JOIN_MS);
@@ -720,7 +720,7 @@ static void __attribute__((noreturn)) hold(struct holder *h)
 		r = fail(&h->err, -EOPNOTSUPP, "a session needs tier full");
 	if (r != 0) {
 		run_release(&h->run);
-		tell_ready(h, r > 0 ? fail(&h->err, -EINVAL, "the command runs without a sandbox") : r);
+		send_ready(h, r > 0 ? fail(&h->err, -EINVAL, "the command runs without a sandbox") : r);
 		_exit(EXIT_NOT_BUILT);
 	}
 	h->start_ms = now_ms(CLOCK_REALTIME);

@@ -91,7 +91,7 @@ int session_directory(struct err *err);
 /* Locked against others that start, end or remove a session; fs_unlock() releases it */
 int session_directory_locked(struct err *err);
 
-/* A socket connected to the session's holder, who is this user; -ENOENT, without a
+/* A socket connected to the session's holder, a process of this user; -ENOENT, without a
  * message, if it does not live; or another negative errno with one
  */
 int session_connect(int dir, const char *name, struct err *err);

@@ -350,7 +350,7 @@ static int try_all(struct verify *v, struct err *err)
 	}
 	progress(v, "");
 	if (r == 0)
-		verify_judge(v);
+		verify_decide(v);
 	v->ms = (uint64_t)(now_ms(CLOCK_MONOTONIC) - start);
 	return r;
 }

@@ -281,7 +281,7 @@ static int run_sandbox(struct verify *v, struct launch *l, struct err *err)
 }
 
 /* The first line that cloche itself printed, after the canary's */
-static void keep_complaint(struct verify *v)
+static void keep_message(struct verify *v)
 {
 	auto_free char *path = target_path(&v->target, "A/stderr");
 	auto_fclose FILE *file = fopen(path, "re");
@@ -313,7 +313,7 @@ int verify_main_run(struct verify *v, struct err *err)
 		v->results[i].hit = verify_rows[i].proof == PROOF_GONE &&
 				    l.survived;
 	if (r == 0)
-		keep_complaint(v);
+		keep_message(v);
 	return r;
 }
 

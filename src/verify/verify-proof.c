@@ -32,11 +32,6 @@ static bool is_refusal(int error)
 	return false;
 }
 
-static bool has_canary(const struct target *t, const char *bytes, size_t n)
-{
-	return memmem(bytes, n, t->canary, NEEDLE) != NULL;
-}
-
 /* The file is the one that was planted, in every respect */
 static bool is_intact(const struct target *t, const char *path)
 {
@@ -138,7 +133,7 @@ bool proof_hit(struct target *t, const struct view *view, size_t number,
 	case PROOF_MOUNTS:
 		return left_in_mounts(t, view, f) || is_there(path);
 	case PROOF_BYTES:
-		return has_canary(t, f->bytes, f->len);
+		return memmem(f->bytes, f->len, t->canary, NEEDLE);
 	case PROOF_READS:
 		return !f->error && f->len;
 	case PROOF_CALL:

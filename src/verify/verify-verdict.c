@@ -22,7 +22,7 @@ static const struct policy *policy_of(const struct verify *v)
 }
 
 /* "RULE (its origin)"; true */
-static bool say_rule(struct verify_result *r, const char *text,
+static bool set_reason(struct verify_result *r, const char *text,
 		     const struct origin *origin)
 {
 	auto_buf struct buf by = { 0 };
@@ -44,7 +44,7 @@ static bool home_gives(const struct view *view, enum view_op op,
 	for (size_t i = 0; p->profile == PROFILE_HOME && op == VIEW_READ &&
 	     i < rules->len; i++) {
 		if (rules->v[i].path && path_is_within(rules->v[i].path, path))
-			return say_rule(r, "profile home", &p->profile_origin);
+			return set_reason(r, "profile home", &p->profile_origin);
 	}
 	return false;
 }
@@ -53,13 +53,13 @@ static bool flag_allows(const struct policy *p, enum policy_flag flag,
 			const char *name, struct verify_result *r)
 {
 	return policy_flag(p, flag, false) &&
-	       say_rule(r, name, &p->flags[flag].origin);
+	       set_reason(r, name, &p->flags[flag].origin);
 }
 
 static bool srt_allows(const struct policy *p, struct verify_result *r)
 {
 	return p->profile == PROFILE_SRT &&
-	       say_rule(r, "profile srt", &p->profile_origin);
+	       set_reason(r, "profile srt", &p->profile_origin);
 }
 
 /* Does a rule allow it? Built-in rules are no excuse, but for the
@@ -76,7 +76,7 @@ static bool rule_allows(const struct view *view, enum view_op op,
 		return false;
 	if (rule && rule->origin.source &&
 	    rule->origin.source->scope != SCOPE_BUILTIN)
-		return say_rule(r, rule->text, &rule->origin);
+		return set_reason(r, rule->text, &rule->origin);
 	return srt_allows(p, r) ||
 	       flag_allows(p, FLAG_FS_DISABLED, "filesystem.disabled", r);
 }
@@ -128,7 +128,7 @@ static bool variable_allowed(const struct policy *p,
 
 	return srt_allows(p, r) ||
 	       (policy_has_string(p, LIST_ENV_SET, name) &&
-		say_rule(r, name, NULL)) ||
+		set_reason(r, name, NULL)) ||
 	       flag_allows(p, FLAG_PASS_ENV, "--pass-env", r);
 }
 
@@ -192,15 +192,15 @@ static bool is_choice(const struct verify *v, const struct verify_row *row,
 	if (!hit)
 		return false;
 	if (row->guarantee == GUARANTEE_PLANTED && !v->plan->observe)
-		return say_rule(r, "--observe off", NULL);
+		return set_reason(r, "--observe off", NULL);
 	/* Its only one, and pasta's at the other end */
 	if (row_is(row, "other-interfaces") && p->net == NET_JAIL)
-		return say_rule(r, "network jail", &p->net_origin);
+		return set_reason(r, "network jail", &p->net_origin);
 	here = goes_by_gate(row) ? opens_here(v) : NULL;
 	if (here)
-		return say_rule(r, here->text, &here->origin);
+		return set_reason(r, here->text, &here->origin);
 	if (is_network(row) && p->net == NET_HOST)
-		return say_rule(r, "network host", &p->net_origin);
+		return set_reason(r, "network host", &p->net_origin);
 	if (row->guarantee == GUARANTEE_UNIX_SOCKETS ||
 	    !strncmp(row->title, "AF_UNIX", 7))
 		return flag_allows(p, FLAG_ALL_UNIX_SOCKETS,
@@ -356,7 +356,7 @@ static enum verify_verdict decide(struct verify *v, size_t number,
 	return VERDICT_PASS;
 }
 
-void verify_judge(struct verify *v)
+void verify_decide(struct verify *v)
 {
 	v->target.open = opens_here(v) != NULL;
 	for (size_t i = 0; i < verify_rows_len; i++) {

@@ -301,7 +301,7 @@ bool proof_hit(struct target *t, const struct view *view, size_t number,
 	       const struct verify_row *row, const struct found *f);
 
 /* verify-verdict.c: all verdicts, from what is known by then */
-void verify_judge(struct verify *v);
+void verify_decide(struct verify *v);
 
 /* verify-print.c */
 void verify_print(const struct verify *v, struct buf *out);

@@ -42,18 +42,13 @@ struct mounts {
 	size_t len, cap;
 };
 
-static bool is_octal(const char *p)
-{
-	return strspn(p, "01234567") >= 3;
-}
-
 /* A space is "\040" */
 static void unescape(char *text)
 {
 	char *to = text;
 
 	for (const char *p = text; *p; p++) {
-		if (*p == '\\' && is_octal(p + 1)) {
+		if (*p == '\\' && strspn(p + 1, "01234567") >= 3) {
 			*to++ = (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 |
 				       (p[3] - '0'));
 			p += 3;

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -237,7 +236,7 @@ char *realpath_is_closed(const char *path)
 		free(p);
 		p = above;
 	}
-	/* Who does not own it cannot open it either */
+	/* Only its owner can chmod() it open */
 	if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
 	    faccessat(AT_FDCWD, p, R_OK | X_OK, AT_EACCESS) < 0 &&
 	    errno == EACCES)

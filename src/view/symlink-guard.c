@@ -18,7 +18,6 @@
 #include "view/symlink-guard.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
