@@ -9,7 +9,7 @@
 
 #include "test.h"
 
-TEST(a_child_from_before_sees_what_was_copied_after)
+TEST(a_child_forked_earlier_reads_later_copies_in_the_arena)
 {
 	char *words[] = { (char[]){ "one" }, (char[]){ "" }, NULL };
 	struct arena arena;
@@ -35,7 +35,7 @@ TEST(a_child_from_before_sees_what_was_copied_after)
 	CHECK(arena.p == NULL);
 }
 
-TEST(what_does_not_fit_spoils_it)
+TEST(a_copy_beyond_the_size_marks_the_arena_as_failed)
 {
 	static const char data[4096];
 	struct arena arena;

@@ -26,7 +26,7 @@ static bool is_exact(void)
 	return major > 6 || (major == 6 && minor >= 13);
 }
 
-TEST(what_was_made_just_before_is_old_and_just_after_is_new)
+TEST(a_birth_time_tells_directories_made_before_and_after_a_mark)
 {
 	int wrong_new = 0, wrong_old = 0;
 

@@ -8,7 +8,7 @@
 
 #include "test.h"
 
-TEST(outer_context_comes_first_and_the_code_stays)
+TEST(fail_in_prepends_context_and_keeps_the_code)
 {
 	struct err err = { 0 };
 
@@ -19,7 +19,7 @@ TEST(outer_context_comes_first_and_the_code_stays)
 }
 
 /* The number is the same with and without a place for the message */
-TEST(without_space_for_a_message_the_code_stays)
+TEST(fail_returns_the_code_without_an_err_struct)
 {
 	CHECK_INT(fail(NULL, -EPERM, "nobody reads this"), -EPERM);
 	CHECK_INT(fail_in(NULL, -ENOMEM, "nor this"), -ENOMEM);
@@ -36,13 +36,13 @@ TEST(errno_is_in_the_message_and_survives)
 }
 
 /* A caller goes on after 0, as if all were well */
-TEST(a_failure_without_errno_is_one)
+TEST(fail_errno_returns_EIO_when_errno_is_0)
 {
 	errno = 0;
 	CHECK_INT(fail_errno(NULL, "cannot"), -EIO);
 }
 
-TEST(a_name_moves_no_cursor_and_fits)
+TEST(control_characters_in_messages_are_escaped_and_cut)
 {
 	char name[2 * ERR_MSG_MAX];
 	struct err err = { 0 };

@@ -28,7 +28,7 @@ TEST(an_unreadable_file_gives_an_error_and_a_message)
 	CHECK_INT(fs_read(AT_FDCWD, "/proc/self/status", 1 << 16, &b, NULL), 0);
 }
 
-TEST(a_directory_of_others_or_by_a_link_is_not_private)
+TEST(a_directory_of_another_owner_or_behind_a_symlink_is_refused)
 {
 	auto_free char *own = path_join(test_dir(), "own");
 	auto_free char *link = path_join(test_dir(), "link");
@@ -57,7 +57,7 @@ TEST(a_directory_of_others_or_by_a_link_is_not_private)
 	CHECK_INT(st.st_mode & 0777, 0755);
 }
 
-TEST(a_lock_is_waited_for_and_not_for_ever)
+TEST(flock_waits_for_a_lock_up_to_its_timeout)
 {
 	auto_close int held = open(test_dir(), O_RDONLY | O_CLOEXEC);
 	auto_close int ours = open(test_dir(), O_RDONLY | O_CLOEXEC);

@@ -38,7 +38,7 @@ TEST(values_are_found_by_path)
 	check_place("fg", 4, 14, "\"end\"");
 }
 
-TEST(what_is_not_there_is_not_found)
+TEST(locating_a_missing_path_returns_ENOENT)
 {
 	struct json_place at = { .line = 7 };
 
@@ -57,7 +57,7 @@ static void check_refused(const char *bytes, size_t n, const char *why)
 	CHECK_CONTAINS(err.msg, "f.json");
 }
 
-TEST(refusals_name_the_place)
+TEST(parse_errors_name_file_and_line)
 {
 	check_refused("{\"a\":1,\n\"a\":2}", 14, "f.json:2:");
 	check_refused("{\"a\":1,\n\"a\":2}", 14, "duplicate");
@@ -102,7 +102,7 @@ TEST(depth_and_size_stop_just_past_their_limits)
 	buf_done(&b);
 }
 
-TEST(a_list_is_walked_from_entry_to_entry)
+TEST(json_next_walks_the_entries_of_a_list)
 {
 	static const char list[] =
 		"{\"a\": [1,\n [2, \"]\"],\n  {\"b\": [3]} , \"x\"], \"c\": 4}";
@@ -123,7 +123,7 @@ TEST(a_list_is_walked_from_entry_to_entry)
 	CHECK_INT(at.offset, want.offset);
 }
 
-TEST(what_is_no_json_has_a_hint)
+TEST(errors_of_common_json_mistakes_have_a_hint)
 {
 	static const char *const rows[][2] = {
 		{ "{\"a\": 1, \n }", "remove the comma" },

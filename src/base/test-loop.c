@@ -94,7 +94,7 @@ static int on_letter(void *arg)
 	return 0;
 }
 
-TEST(the_preferred_source_goes_first)
+TEST(the_preferred_source_is_called_first)
 {
 	static char letters[] = "abc";
 	struct loop_source sources[3];

@@ -5,7 +5,7 @@
 
 #include "test.h"
 
-TEST(files_and_dns_are_built_in)
+TEST(nsswitch_with_files_and_dns_is_built_in)
 {
 	CHECK(nss_is_built_in(""));
 	CHECK(nss_is_built_in("passwd: files systemd\n"));
@@ -16,7 +16,7 @@ TEST(files_and_dns_are_built_in)
 	CHECK(nss_is_built_in("hostsx: nis\n"));
 }
 
-TEST(everything_else_is_not)
+TEST(nsswitch_with_other_modules_is_not_built_in)
 {
 	CHECK(!nss_is_built_in("hosts: files mdns4_minimal [NOTFOUND=return] dns"));
 	CHECK(!nss_is_built_in("hosts: files resolve [!UNAVAIL=return] dns\n"));

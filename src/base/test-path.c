@@ -13,7 +13,7 @@ static void check(const char *base, const char *path, const char *want)
 	CHECK_STR(got, want);
 }
 
-TEST(spellings_of_one_path_become_one_text)
+TEST(spellings_of_one_path_are_normalised_to_one)
 {
 	check("/w", "a", "/w/a");
 	check("/w", "./a//b/./c/", "/w/a/b/c");
@@ -39,7 +39,7 @@ TEST(within_and_below_stop_at_component_ends)
 	CHECK(!path_is_below("/", "/"));
 }
 
-TEST(parents_and_bases)
+TEST(path_parent_and_path_base_split_at_the_last_slash)
 {
 	auto_free char *up = path_parent("/a/b"), *top = path_parent("/a");
 

@@ -24,13 +24,13 @@ TEST(equal_texts_have_no_hunk)
 	CHECK_STR(hunks("a\nb\n", "a\nb\n"), "");
 }
 
-TEST(a_file_that_is_new_or_gone_is_one_hunk)
+TEST(a_new_or_removed_file_is_one_hunk)
 {
 	CHECK_STR(hunks("", "a\nb\n"), "@@ -0,0 +1,2 @@\n+a\n+b\n");
 	CHECK_STR(hunks("a\n", ""), "@@ -1,1 +0,0 @@\n-a\n");
 }
 
-TEST(three_lines_of_context)
+TEST(a_hunk_has_three_lines_of_context)
 {
 	CHECK_STR(hunks("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nx\n6\n7\n8\n9\n"),
 		  "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+x\n 6\n 7\n 8\n");
@@ -45,12 +45,12 @@ TEST(changes_share_a_hunk_up_to_six_lines_apart)
 		  "@@ -6,4 +6,4 @@\n 5\n 6\n 7\n-b\n+B\n");
 }
 
-TEST(a_common_line_between_changes_stays)
+TEST(a_common_line_between_changes_is_context)
 {
 	CHECK_STR(hunks("a\nb\nc\n", "b\nc\nd\n"), "@@ -1,3 +1,3 @@\n-a\n b\n c\n+d\n");
 }
 
-TEST(a_last_line_without_newline)
+TEST(a_last_line_without_a_newline_is_marked)
 {
 	CHECK_STR(hunks("a", "a\n"),
 		  "@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n");
@@ -78,7 +78,7 @@ static bool finds_common(size_t n, size_t m)
 	return strstr(buf_str(&out), "\n same\n");
 }
 
-TEST(beyond_the_limit_all_is_replaced)
+TEST(texts_beyond_the_limit_are_one_replacement)
 {
 	CHECK(finds_common(2048, TEXT_DIFF_PAIRS_MAX / 2048));
 	CHECK(!finds_common(2048, TEXT_DIFF_PAIRS_MAX / 2048 + 1));

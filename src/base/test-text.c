@@ -64,7 +64,7 @@ static void check_escaped(const char *s, const char *want)
 	CHECK_STR(buf_str(&b), want);
 }
 
-TEST(nothing_that_moves_the_cursor_passes)
+TEST(control_characters_are_escaped)
 {
 	check_escaped("plain caf\xc3\xa9", "plain caf\xc3\xa9");
 	check_escaped("a\nb\x1b[2J", "a\\x0ab\\x1b[2J");
@@ -92,7 +92,7 @@ TEST(shell_arguments_survive_quoting)
 	check_quoted("~", "'~'");
 }
 
-TEST(a_word_is_one_of_a_list)
+TEST(text_has_word_matches_whole_words_only)
 {
 	CHECK(text_has_word("bin lib lib64", "lib"));
 	CHECK(!text_has_word("bin lib lib64", "lib6"));
@@ -104,7 +104,7 @@ TEST(a_word_is_one_of_a_list)
 	CHECK(!text_is_choice("user", "") && !text_is_choice(NULL, "user"));
 }
 
-TEST(text_grows_by_whatever_is_added)
+TEST(buf_printf_appends_text_of_any_length)
 {
 	auto_buf struct buf b = { 0 };
 	char word[200];

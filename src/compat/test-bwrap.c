@@ -128,7 +128,7 @@ static void check_wrong(const char *line, const char *want)
 	bwrap_done(&b);
 }
 
-TEST(operations_stay_in_order)
+TEST(bwrap_options_become_operations_in_the_same_order)
 {
 	check_shown("--ro-bind / / --dev /dev --bind-try a b --proc /proc "
 		    "--dev-bind c d --tmpfs /t --mqueue /q -- cmd --bind",
@@ -143,7 +143,7 @@ TEST(operations_stay_in_order)
 		    "command cmd --bind\n");
 }
 
-TEST(modes_and_sizes_are_for_one_option)
+TEST(perms_and_size_apply_to_the_next_option_only)
 {
 	check_shown("--perms 0700 --dir /a --dir /b --size 10 --perms 1777 "
 		    "--tmpfs /t --tmpfs /u --perms 0 --file 5 /f --bind-data 6 /g "
@@ -160,7 +160,7 @@ TEST(modes_and_sizes_are_for_one_option)
 		    "command x\n");
 }
 
-TEST(overlays_take_the_layers_before_them)
+TEST(an_overlay_takes_the_layers_given_before_it)
 {
 	check_shown("--overlay-src a --overlay-src b --overlay u w /o "
 		    "--overlay-src c --tmp-overlay /p --overlay-src d "
@@ -172,7 +172,7 @@ TEST(overlays_take_the_layers_before_them)
 		    "command x\n");
 }
 
-TEST(namespaces_add_up)
+TEST(unshare_and_share_options_add_up)
 {
 	check_shown("--unshare-all --share-net x",
 		    "namespaces user pid ipc uts user? cgroup?\ncommand x\n");
@@ -213,7 +213,7 @@ TEST(wrong_options_have_bubblewraps_message)
 		    "--overlay does not take an empty path argument");
 }
 
-TEST(the_environment_is_changed_in_order)
+TEST(environment_options_apply_in_order)
 {
 	char *before[] = { (char *)(uintptr_t)"A=1", (char *)(uintptr_t)"B=2",
 			   NULL };
@@ -234,7 +234,7 @@ TEST(the_environment_is_changed_in_order)
 	environ = own;
 }
 
-TEST(capabilities_have_many_names)
+TEST(capabilities_are_accepted_by_name_or_number)
 {
 	struct bwrap b;
 
@@ -247,7 +247,7 @@ TEST(capabilities_have_many_names)
 	bwrap_done(&b);
 }
 
-TEST(options_come_from_descriptors_too)
+TEST(args_reads_options_from_a_descriptor)
 {
 	static const char text[] = "--dir\0/a\0--args\0003";
 	const int fd = memfd_create("args", 0);

@@ -9,7 +9,7 @@
 #include "base/own.h"
 #include "test.h"
 
-TEST(names_addresses_and_networks)
+TEST(names_addresses_and_networks_are_accepted)
 {
 	static const char *const good[] = {
 		"example.com", "EXAMPLE.com.", "10.0.0.0/8", "192.0.2.1",
@@ -29,7 +29,7 @@ TEST(names_addresses_and_networks)
 	firewall_done(&f);
 }
 
-TEST(bad_arguments_change_nothing)
+TEST(bad_arguments_are_refused_and_change_nothing)
 {
 	static const struct {
 		const char *text, *words;
@@ -53,7 +53,7 @@ TEST(bad_arguments_change_nothing)
 	firewall_done(&f);
 }
 
-TEST(a_preset_is_its_hosts)
+TEST(a_preset_stands_for_its_hosts)
 {
 	static const char *const names[] = { "anthropic", "npm", "github", "debian" };
 	struct firewall f = { 0 };
@@ -76,7 +76,7 @@ TEST(a_preset_is_its_hosts)
 	firewall_done(&f);
 }
 
-TEST(resolvers_are_addresses)
+TEST(a_resolver_must_be_an_address)
 {
 	struct firewall f = { 0 };
 	struct err err = { 0 };
@@ -104,7 +104,7 @@ TEST(targets_have_ports_and_a_limit)
 	firewall_done(&f);
 }
 
-TEST(nothing_allowed_is_a_mistake)
+TEST(a_plan_without_allow_is_refused)
 {
 	struct firewall f = { 0 };
 	struct ruleset r = { 0 };

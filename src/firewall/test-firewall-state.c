@@ -20,7 +20,7 @@ static struct state read_state(const char *text)
 	return s;
 }
 
-TEST(ours_with_its_numbers)
+TEST(our_table_is_recognised_with_its_counters)
 {
 	struct state s = read_state("[{\"metainfo\": {}}, {\"table\": {\"name\": \"cloche\"}},"
 		"{\"chain\": {\"name\": \"allowed\"}},"
@@ -47,7 +47,7 @@ TEST(ours_with_its_numbers)
 	state_done(&s);
 }
 
-TEST(deny_all_and_foreign)
+TEST(deny_all_and_foreign_tables_are_recognised)
 {
 	struct state s = read_state("[{\"chain\": {\"name\": \"since_5_1\"}}]");
 
@@ -60,7 +60,7 @@ TEST(deny_all_and_foreign)
 	CHECK_INT(s.mode, FIREWALL_FOREIGN);
 }
 
-TEST(times_are_for_people)
+TEST(state_time_prints_ISO_8601)
 {
 	char text[32];
 

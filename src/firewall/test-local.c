@@ -24,7 +24,7 @@ static bool has(const struct range_list *list, const char *text)
 	return range_list_has(list, &h);
 }
 
-TEST(name_servers_but_not_on_loopback)
+TEST(resolv_conf_lists_name_servers_except_loopback)
 {
 	struct range_list list = { 0 };
 
@@ -40,7 +40,7 @@ TEST(name_servers_but_not_on_loopback)
 	range_list_done(&list);
 }
 
-TEST(what_dockers_resolver_asks_itself)
+TEST(upstream_servers_of_dockers_resolver_are_listed)
 {
 	struct range_list list = { 0 };
 
@@ -76,7 +76,7 @@ static void take_route(uint8_t bits, uint8_t table, const char *gateway,
 	CHECK_INT(local_take_route(&q.head, list), 0);
 }
 
-TEST(gateways_of_default_routes)
+TEST(gateways_of_default_routes_are_listed)
 {
 	struct range_list list = { 0 };
 
@@ -93,7 +93,7 @@ TEST(gateways_of_default_routes)
 	range_list_done(&list);
 }
 
-TEST(a_name_does_not_open_these)
+TEST(a_name_never_allows_link_local_and_metadata_addresses)
 {
 	static const char *const never[] = {
 		"169.254.169.254", "169.254.1.1", "100.100.100.200", "0.0.0.0",

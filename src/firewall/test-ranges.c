@@ -15,7 +15,7 @@ static int parse(const char *text, struct range_list *list, struct err *err)
 	return ranges_parse(text, strlen(text), "file", list, err);
 }
 
-TEST(github_lists_that_a_client_needs)
+TEST(github_metadata_yields_the_lists_a_client_needs)
 {
 	struct range_list list = { 0 };
 	struct err err;
@@ -30,7 +30,7 @@ TEST(github_lists_that_a_client_needs)
 	range_list_done(&list);
 }
 
-TEST(every_list_of_an_unknown_document)
+TEST(an_unknown_document_yields_all_its_lists)
 {
 	struct range_list list = { 0 };
 	struct err err;
@@ -41,7 +41,7 @@ TEST(every_list_of_an_unknown_document)
 	range_list_done(&list);
 }
 
-TEST(bad_documents_say_where)
+TEST(errors_in_range_documents_name_the_entry)
 {
 	static const struct {
 		const char *text, *words;

@@ -60,7 +60,7 @@ static void full(struct ruleset *r)
 	add(&r->sets[SET_RESOLVERS], "10.0.0.1");
 }
 
-TEST(everything_at_once)
+TEST(a_full_ruleset_matches_full_nft)
 {
 	auto_buf struct buf out = { 0 };
 	struct ruleset r = { 0 };
@@ -71,7 +71,7 @@ TEST(everything_at_once)
 	ruleset_done(&r);
 }
 
-TEST(sets_may_be_empty)
+TEST(a_ruleset_with_empty_sets_is_valid)
 {
 	auto_buf struct buf out = { 0 };
 	struct ruleset r = { .id = RULESET_MARK "1_1" };
@@ -82,7 +82,7 @@ TEST(sets_may_be_empty)
 	ruleset_done(&r);
 }
 
-TEST(deny_all_has_no_way_out)
+TEST(a_deny_all_ruleset_has_no_accept_rule)
 {
 	auto_buf struct buf out = { 0 };
 	struct ruleset r = { 0 };
@@ -96,7 +96,7 @@ TEST(deny_all_has_no_way_out)
 	ruleset_done(&r);
 }
 
-TEST(in_place)
+TEST(an_update_in_place_replaces_the_sets)
 {
 	auto_buf struct buf out = { 0 };
 	struct ruleset r = { .id = RULESET_MARK "1_2" };
@@ -119,7 +119,7 @@ TEST(an_update_names_its_table)
 	ruleset_done(&r);
 }
 
-TEST(nothing_is_left_when_it_goes)
+TEST(removal_deletes_the_table)
 {
 	auto_buf struct buf out = { 0 };
 
@@ -127,7 +127,7 @@ TEST(nothing_is_left_when_it_goes)
 	CHECK_STR(buf_str(&out), "table inet cloche\ndelete table inet cloche\n");
 }
 
-TEST(overlaps_are_taken_out)
+TEST(overlapping_ranges_are_merged)
 {
 	static const char *const given[] = {
 		"10.0.1.0/24", "2001:db8::/32", "10.0.0.0/8", "10.0.0.0/8",
@@ -150,7 +150,7 @@ TEST(overlaps_are_taken_out)
 	CHECK_INT(list.len, 0);
 }
 
-TEST(lists_end_at_their_limit)
+TEST(a_range_list_stops_at_its_limit)
 {
 	struct range_list ranges = { 0 };
 	struct range_list names = { 0 };
@@ -171,7 +171,7 @@ TEST(lists_end_at_their_limit)
 	range_list_done(&names);
 }
 
-TEST(addresses_that_are_not_seen_go)
+TEST(expired_addresses_of_a_name_are_removed)
 {
 	struct range_list names = { 0 };
 	const struct host a = host("192.0.2.1"), b = host("192.0.2.2");

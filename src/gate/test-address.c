@@ -45,7 +45,7 @@ static const char *guard(const struct policy *p, const char *name,
 	return address_guard(p, &h, &a, false);
 }
 
-TEST(public_addresses_pass)
+TEST(public_addresses_are_allowed)
 {
 	static const char *const good[] = {
 		"1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255",
@@ -70,7 +70,7 @@ TEST(public_addresses_pass)
 	}
 }
 
-TEST(refused_addresses_say_what_they_are)
+TEST(a_refused_address_is_named_by_its_kind)
 {
 	static const struct {
 		const char *address, *word;
@@ -119,7 +119,7 @@ TEST(refused_addresses_say_what_they_are)
 }
 
 /* Every row holds both of its edges, and opens to a rule that names it */
-TEST(each_row_bites_at_its_edges)
+TEST(each_reserved_range_is_refused_at_its_edges)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 
@@ -143,7 +143,7 @@ TEST(each_row_bites_at_its_edges)
 	}
 }
 
-TEST(a_rule_that_names_the_address_lifts_the_guard)
+TEST(a_rule_that_names_the_address_allows_it)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 
@@ -165,7 +165,7 @@ TEST(a_rule_that_names_the_address_lifts_the_guard)
 	CHECK(guard(p, "a.example", "64:ff9b::7f00:8"));
 }
 
-TEST(denied_addresses_stay_denied)
+TEST(denied_addresses_are_refused_despite_allow_rules)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 
@@ -182,7 +182,7 @@ TEST(denied_addresses_stay_denied)
 	CHECK(!guard(p, "a.example", "9.9.9.9"));
 }
 
-TEST(private_names_may_lead_to_private_addresses)
+TEST(private_names_may_resolve_to_private_addresses)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 	static const char *const names[] = {
@@ -208,7 +208,7 @@ TEST(private_names_may_lead_to_private_addresses)
 	CHECK(guard(p, "10.0.0.1", "10.0.0.1"));
 }
 
-TEST(localhost_is_loopback_and_nothing_else)
+TEST(localhost_resolves_to_loopback_only)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 
@@ -224,7 +224,7 @@ TEST(localhost_is_loopback_and_nothing_else)
 	CHECK(guard(p, "localhost", "127.0.0.1"));
 }
 
-TEST(the_machine_itself_is_not_a_destination)
+TEST(own_addresses_of_the_machine_are_refused)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 	const struct host mine[] = { host("8.8.4.4"), host("2606:4700::9"),
@@ -242,7 +242,7 @@ TEST(the_machine_itself_is_not_a_destination)
 	CHECK(!address_guard(p, &name, &mine[0], true));
 }
 
-TEST(what_is_no_address_is_refused)
+TEST(a_resolved_value_that_is_not_an_address_is_refused)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 
@@ -263,7 +263,7 @@ static void check_round_trip(const char *text, socklen_t want)
 	CHECK(host_is_same(&h, &again) && again.port == 443);
 }
 
-TEST(socket_addresses_are_hosts_and_back)
+TEST(socket_addresses_convert_to_hosts_and_back)
 {
 	struct sockaddr_in6 mapped = { .sin6_family = AF_INET6 };
 	struct sockaddr_storage ss = { .ss_family = AF_UNIX };

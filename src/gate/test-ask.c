@@ -58,7 +58,7 @@ static int ask(struct ask_wait *w, const char *name, uint16_t port, int *ret)
 	return ask_start(asks, &h, w);
 }
 
-TEST(waiters_for_one_host_share_a_question)
+TEST(connections_to_one_host_share_a_prompt)
 {
 	struct ask_wait w[3];
 
@@ -75,7 +75,7 @@ TEST(waiters_for_one_host_share_a_question)
 	CHECK_INT(sent, 2);
 }
 
-TEST(an_answer_for_the_session_is_for_that_host_and_port_only)
+TEST(a_session_answer_applies_to_that_host_and_port_only)
 {
 	struct ask_wait w, other;
 	const struct host same = host("A.test.", 443);
@@ -95,7 +95,7 @@ TEST(an_answer_for_the_session_is_for_that_host_and_port_only)
 	ask_answer(asks, 4711, true, ASK_SESSION);
 }
 
-TEST(no_answer_is_no)
+TEST(a_prompt_without_an_answer_is_a_refusal)
 {
 	struct ask_wait w;
 
@@ -106,7 +106,7 @@ TEST(no_answer_is_no)
 	CHECK_INT(told[0], -1);
 }
 
-TEST(open_questions_have_a_limit)
+TEST(open_prompts_are_limited)
 {
 	struct ask_wait w[ASK_OPEN_MAX + 1];
 	char name[32];

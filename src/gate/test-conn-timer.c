@@ -40,7 +40,7 @@ static void start(struct timer *t, enum timer_kind kind, const char *text)
 }
 
 /* On a machine so busy that two have passed at once, they are told by kind */
-TEST(deadlines_pass_in_their_own_order)
+TEST(timers_expire_in_order_of_their_deadlines)
 {
 	set_up();
 	for (int tries = 0; tries < 20 && strcmp(trace, "abc!") != 0; tries++) {
@@ -53,7 +53,7 @@ TEST(deadlines_pass_in_their_own_order)
 	CHECK_STR(trace, "abc!");
 }
 
-TEST(those_that_passed_together_do_too)
+TEST(timers_that_expired_together_all_fire)
 {
 	set_up();
 	start(&first, TIMER_HEAD, "c!");
@@ -64,7 +64,7 @@ TEST(those_that_passed_together_do_too)
 	CHECK_STR(trace, "abc!");
 }
 
-TEST(a_stopped_one_does_not_pass_and_a_restarted_one_waits_anew)
+TEST(a_stopped_timer_does_not_fire_and_a_restarted_one_starts_over)
 {
 	set_up();
 	start(&second, TIMER_DIAL, "x");
@@ -77,7 +77,7 @@ TEST(a_stopped_one_does_not_pass_and_a_restarted_one_waits_anew)
 	CHECK_INT(first.deadline, 0);
 }
 
-TEST(times_only_get_shorter)
+TEST(configured_times_are_capped_at_the_built_in_ones)
 {
 	static const unsigned int ms[TIMER_KINDS] = {
 		[TIMER_LINGER] = 1u << 30, [TIMER_PAUSE] = 5,
@@ -92,7 +92,7 @@ TEST(times_only_get_shorter)
 	CHECK_STR(trace, "p!");
 }
 
-TEST(the_oldest_of_a_kind_is_found_if_it_is_old_enough)
+TEST(timers_oldest_finds_the_oldest_of_a_kind_past_an_age)
 {
 	set_up();
 	start(&first, TIMER_IDLE, "");

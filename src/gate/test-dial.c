@@ -28,7 +28,7 @@ static void add(struct dial *d, const char *text)
 	dial_add(d, &h);
 }
 
-TEST(both_families_are_tried)
+TEST(addresses_of_both_families_are_tried_in_turn)
 {
 	struct dial d = { 0 };
 
@@ -46,7 +46,7 @@ TEST(both_families_are_tried)
 	CHECK_STR(d.v[3].name, "2001:4860::3");
 }
 
-TEST(the_order_is_that_of_the_resolver_otherwise)
+TEST(families_alternate_in_the_resolvers_order)
 {
 	struct dial d = { 0 };
 
@@ -129,7 +129,7 @@ static enum host_kind dial_both(uint16_t port)
 	return d.v[0].kind;
 }
 
-TEST(a_family_that_does_not_answer_is_not_waited_for_twice)
+TEST(a_family_without_an_answer_is_tried_last_next_time)
 {
 	static const unsigned int ms[TIMER_KINDS] = { [TIMER_ATTEMPT] = 30 };
 	uint16_t port = 0;

@@ -70,7 +70,7 @@ TEST(a_name_has_one_address_of_each_family)
 	CHECK_STR(name.name, "b.test");
 }
 
-TEST(the_interfaces_own_addresses_are_those_that_no_name_gets)
+TEST(the_interfaces_own_addresses_are_never_assigned_to_a_name)
 {
 	static const uint8_t own4[4] = LISTENER_OWN_IPV4;
 	static const uint8_t own6[16] = LISTENER_OWN_IPV6;
@@ -105,7 +105,7 @@ TEST(unassigned_addresses_have_no_name)
 	CHECK_INT(fake_ip_name(pool, &address, &name), 0);
 }
 
-TEST(the_ranges_are_ours_given_out_or_not)
+TEST(every_address_of_the_pool_ranges_is_recognised)
 {
 	static const struct {
 		const char *address;
@@ -126,7 +126,7 @@ TEST(the_ranges_are_ours_given_out_or_not)
 	}
 }
 
-TEST(only_names_are_numbered)
+TEST(only_host_names_get_a_pool_address)
 {
 	struct fake_ip *pool = new_pool();
 	const struct host h = host("1.2.3.4");
@@ -135,7 +135,7 @@ TEST(only_names_are_numbered)
 }
 
 /* In an order that is neither sorted nor reversed; all survive the last one */
-TEST(the_pool_is_bounded_and_stable)
+TEST(a_full_pool_keeps_its_assignments)
 {
 	struct fake_ip *pool = new_pool();
 	struct host h, address, name;

@@ -68,7 +68,7 @@ static int gate_attempts(void)
 	return 0;
 }
 
-TEST(the_gate_has_sockets_and_nothing_else)
+TEST(a_confined_gate_may_use_sockets_only)
 {
 	CHECK_INT(sealed(CONFINED_GATE, gate_attempts), 0);
 }
@@ -140,7 +140,7 @@ static int odd_for_tls(void)
 	return odd_one(CONFINED_TLS);
 }
 
-TEST(every_number_is_treated_as_the_table_says)
+TEST(every_system_call_number_gets_the_action_of_its_row)
 {
 	CHECK_INT(sealed(CONFINED_TLS, odd_for_tls), 0);
 	CHECK_INT(sealed(CONFINED_GATE, odd_for_gate), 0);
@@ -163,7 +163,7 @@ static int tls_attempts(void)
 	return 0;
 }
 
-TEST(cloche_tls_has_its_sockets_and_certificates)
+TEST(a_confined_cloche_tls_may_use_sockets_and_read_certificates)
 {
 	CHECK_INT(sealed(CONFINED_TLS, tls_attempts), 0);
 }
@@ -187,14 +187,14 @@ static int resolver_attempts(void)
 	return 0;
 }
 
-TEST(the_resolver_reads_what_names_need)
+TEST(a_confined_resolver_may_read_resolver_files_only)
 {
 	if (!sys_landlock_abi())
 		test_skip("no Landlock here");
 	CHECK_INT(sealed(CONFINED_RESOLVER, resolver_attempts), 0);
 }
 
-TEST(a_confined_process_forgets_its_parent)
+TEST(a_confined_process_inherits_only_listed_descriptors)
 {
 	const int keep = open("/dev/null", O_RDONLY);
 	const int other = open("/dev/zero", O_RDONLY);

@@ -18,7 +18,7 @@ static struct host_verdict decide(const struct policy *p, const char *name,
 	return host_decide(p, &h, true);
 }
 
-TEST(the_copy_decides_as_the_original_and_names_the_same_rule)
+TEST(a_policy_sent_to_the_gate_decides_like_the_original)
 {
 	static const char file[] = "{\n  \"deny\": [\"bad.test\"]\n}";
 	auto_policy struct policy *p = policy_new("/", NULL), *q = NULL;
@@ -55,7 +55,7 @@ TEST(the_copy_decides_as_the_original_and_names_the_same_rule)
 	CHECK_STR(q->texts[TEXT_PARENT_HTTP].value, "http://p.test:1");
 }
 
-TEST(what_cannot_be_read_is_no_policy)
+TEST(malformed_policies_are_refused)
 {
 #define REST ",[],[false,false],[0,0],[null,null,null]]"
 	static const char *const bad[] = {
@@ -82,7 +82,7 @@ static void count(struct gate *gate, const char *name, uint16_t port, uint64_t b
 	gate_count(gate, &host, 1, bytes, 2 * bytes);
 }
 
-TEST(hosts_are_counted_and_the_list_of_them_ends)
+TEST(reached_hosts_are_counted_up_to_a_limit)
 {
 	static struct gate gate;
 	auto_buf struct buf text = { 0 }, few = { 0 };

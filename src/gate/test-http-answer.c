@@ -10,7 +10,7 @@
 #include "gate/proto/http.h"
 #include "test.h"
 
-TEST(a_denial_names_host_rule_and_way_out)
+TEST(a_refusal_names_host_rule_and_the_allowing_command)
 {
 	auto_buf struct buf b = { 0 };
 	struct host h;
@@ -33,7 +33,7 @@ TEST(a_denial_names_host_rule_and_way_out)
 		  "to allow it: remove that entry\n");
 }
 
-TEST(every_answer_is_a_whole_response_that_closes)
+TEST(every_own_response_is_complete_and_closes)
 {
 	static const struct http_request get = {
 		.kind = HTTP_METHOD_GET, .minor = 1,
@@ -64,7 +64,7 @@ TEST(every_answer_is_a_whole_response_that_closes)
 }
 
 /* P100, P176 */
-TEST(a_message_cannot_leave_its_line_or_reach_a_terminal)
+TEST(control_characters_in_a_reason_are_escaped)
 {
 	auto_buf struct buf b = { 0 }, big = { 0 };
 	size_t lines = 0;
@@ -89,7 +89,7 @@ TEST(a_message_cannot_leave_its_line_or_reach_a_terminal)
 	CHECK_INT(strcspn(buf_str(&b), "\r"), 13 + HTTP_REASON_MAX);
 }
 
-TEST(a_head_request_gets_no_body)
+TEST(a_HEAD_request_gets_no_body)
 {
 	auto_buf struct buf b = { 0 };
 
@@ -100,7 +100,7 @@ TEST(a_head_request_gets_no_body)
 	CHECK(!strstr(buf_str(&b), "Content-Length: 0"));
 }
 
-TEST(errors_of_the_parser_have_their_answers)
+TEST(parser_errors_map_to_status_codes)
 {
 	CHECK_INT(http_answer_of(-EBADMSG), HTTP_ANSWER_BAD_REQUEST);
 	CHECK_INT(http_answer_of(-EMSGSIZE), HTTP_ANSWER_TOO_LARGE);

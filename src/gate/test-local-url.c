@@ -34,7 +34,7 @@ static const char *written(const char *host, uint16_t port, const char *head)
 		       : NULL;
 }
 
-TEST(a_head_becomes_the_hosts_own)
+TEST(a_local_url_is_rewritten_for_its_host)
 {
 	CHECK_STR(written("api.example.org", 443,
 			  "GET /.cloche/ONE/v1/x?q HTTP/1.1\r\n"
@@ -49,7 +49,7 @@ TEST(a_head_becomes_the_hosts_own)
 		  "GET / HTTP/1.1\r\nHost: other.example.org:8443\r\n\r\n");
 }
 
-TEST(a_url_of_another_host_is_not_this_ones)
+TEST(a_local_url_of_another_host_is_refused)
 {
 	CHECK(!written("api.example.org", 443,
 		       "GET /.cloche/TWO/ HTTP/1.1\r\n\r\n"));
@@ -58,7 +58,7 @@ TEST(a_url_of_another_host_is_not_this_ones)
 	CHECK(!written("api.example.org", 443, "GET /x HTTP/1.1\r\n\r\n"));
 }
 
-TEST(only_a_secret_with_a_url_has_one)
+TEST(only_a_secret_with_a_url_setting_has_a_local_url)
 {
 	static const char *const none[] = {
 		"",

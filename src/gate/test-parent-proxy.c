@@ -37,7 +37,7 @@ static const char *way(const struct parent_proxies *parents, const char *name,
 	return p ? p->host.name : "direct";
 }
 
-TEST(urls_are_taken_apart)
+TEST(a_proxy_url_is_split_into_host_port_and_credentials)
 {
 	auto_policy struct policy *p = with("http://me:p%40s%3as@proxy.test:8080/",
 					    NULL, NULL);
@@ -63,7 +63,7 @@ TEST(an_empty_user_is_sent_as_empty_credentials)
 	parent_proxies_done(&parents);
 }
 
-TEST(other_schemes_and_nonsense_are_refused_without_repeating_a_password)
+TEST(invalid_proxy_urls_are_refused_without_printing_a_password)
 {
 	static const char *const bad[] = {
 		"https://u:secret@p.test:1", "socks5://u:secret@p.test",
@@ -82,7 +82,7 @@ TEST(other_schemes_and_nonsense_are_refused_without_repeating_a_password)
 	}
 }
 
-TEST(each_destination_has_its_way)
+TEST(no_proxy_entries_select_direct_connections)
 {
 	auto_policy struct policy *p = with("web.test:1", "tls.test:2",
 		"corp.test, .inner.test,*.deep.test,10.0.0.0/8, 192.0.2.7");

@@ -85,7 +85,7 @@ static void end(pid_t pid, int sock)
 	CHECK_INT(status, 0);
 }
 
-TEST(one_name_after_the_other_needs_one_process_at_a_time)
+TEST(sequential_lookups_need_at_most_two_helpers)
 {
 	int sock;
 	const pid_t pid = start(&sock);

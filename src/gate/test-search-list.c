@@ -21,7 +21,7 @@ static const char *stem(const char *conf, const char *hostname,
 	return search_list_next(&search, &at, &host, &ret) ? ret.name : "";
 }
 
-TEST(a_name_below_a_domain_of_the_list_has_a_stem)
+TEST(a_name_below_a_search_domain_yields_its_stem)
 {
 	const char *conf = "nameserver 192.0.2.1\nsearch a.test Corp.Test.\t\n"
 			   "options ndots:5\n";
@@ -33,7 +33,7 @@ TEST(a_name_below_a_domain_of_the_list_has_a_stem)
 	CHECK_STR(stem(conf, "x", "good.test"), "");
 }
 
-TEST(the_last_line_counts_and_the_machines_own_domain_without_one)
+TEST(the_last_search_line_applies_or_else_the_machines_domain)
 {
 	CHECK_STR(stem("search a.test\ndomain b.test", "x", "n.a.test"), "");
 	CHECK_STR(stem("search a.test\ndomain b.test", "x", "n.b.test"), "n");
@@ -43,7 +43,7 @@ TEST(the_last_line_counts_and_the_machines_own_domain_without_one)
 	CHECK_STR(stem("search\n", "x", "n.a.test"), "");
 }
 
-TEST(each_domain_has_its_turn_and_too_many_are_none)
+TEST(all_search_domains_are_tried_unless_the_list_is_too_long)
 {
 	char conf[SEARCH_LIST_TEXT_MAX + 16] = "search ";
 	struct search_list search;

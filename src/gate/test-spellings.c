@@ -183,7 +183,7 @@ static bool passes(const struct policy *p, const struct form *form,
 }
 
 /* The positive control: without it, refusing everything would do */
-TEST(allowed_spellings_pass_in_every_protocol)
+TEST(every_spelling_of_an_allowed_host_passes_in_every_protocol)
 {
 	static const char *const good[] = {
 		"allowed.test", "ALLOWED.Test", "allowed.test.", "a.wild.test",
@@ -211,7 +211,7 @@ static void check_refused(const struct policy *p, const char *text, size_t n)
 	}
 }
 
-TEST(other_hosts_pass_in_none)
+TEST(other_hosts_are_refused_in_every_protocol)
 {
 	static const char *const bad[] = {
 		"denied.test", "DENIED.test", "denied.test.", "denied.wild.test",
@@ -239,7 +239,7 @@ TEST(other_hosts_pass_in_none)
 		check_refused(p, bad[i], strlen(bad[i]));
 }
 
-TEST(no_byte_hides_a_host_in_any_protocol)
+TEST(an_embedded_byte_never_disguises_a_host)
 {
 	static const char plain[] = "evil.testx.wild.test";
 	auto_policy struct policy *p = make_policy();
@@ -258,7 +258,7 @@ TEST(no_byte_hides_a_host_in_any_protocol)
 }
 
 /* 127.0.0.1 is denied, 169.254.169.254 and 10.0.0.1 are not allowed */
-TEST(addresses_pass_in_no_spelling)
+TEST(spellings_of_addresses_are_refused_in_every_protocol)
 {
 	static const char *const bad[] = {
 		"127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "2130706433",
@@ -281,7 +281,7 @@ TEST(addresses_pass_in_no_spelling)
 }
 
 /* What two protocols both take for a name, they take for the same one */
-TEST(protocols_agree_on_what_they_accept)
+TEST(all_protocols_parse_a_host_name_alike)
 {
 	static const char *const any[] = {
 		"A.B", "a.b.", "x-y.z", "_a.b", "a", "xn--a.b", "1a.b", "a.b1",

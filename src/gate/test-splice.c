@@ -76,14 +76,14 @@ static void carry(size_t gulp)
 	free(in);
 }
 
-TEST(all_bytes_arrive_in_order_with_a_quick_reader)
+TEST(bytes_arrive_in_order_at_a_fast_reader)
 {
 	set_up();
 	carry(1 << 20);
 	CHECK(bench.flow.pipe[0] >= 0);		/* It was worth a pipe */
 }
 
-TEST(a_slow_reader_is_waited_for_and_little_is_held)
+TEST(a_slow_reader_limits_the_buffered_bytes)
 {
 	set_up();
 	carry(1000);
@@ -104,7 +104,7 @@ TEST(without_descriptors_for_a_pipe_bytes_are_copied)
 	(void)close_range((unsigned int)first, (unsigned int)last, 0);
 }
 
-TEST(a_limit_is_kept_to_the_byte)
+TEST(a_flow_stops_at_its_limit_to_the_byte)
 {
 	char in[64];
 
@@ -117,7 +117,7 @@ TEST(a_limit_is_kept_to_the_byte)
 	CHECK_INT(recv(bench.right, in, sizeof(in), 0), 5);
 }
 
-TEST(the_end_is_seen_after_the_last_byte)
+TEST(end_of_file_is_reported_after_the_last_byte)
 {
 	char in[64];
 
@@ -132,7 +132,7 @@ TEST(the_end_is_seen_after_the_last_byte)
 	CHECK_INT(recv(bench.right, in, sizeof(in), 0), 0);
 }
 
-TEST(what_was_held_goes_first)
+TEST(queued_bytes_are_sent_first)
 {
 	char in[64] = "";
 
@@ -147,7 +147,7 @@ TEST(what_was_held_goes_first)
 	CHECK(!bench.flow.pending);
 }
 
-TEST(a_reader_that_is_gone_is_an_error)
+TEST(a_closed_reader_is_an_error)
 {
 	set_up();
 	CHECK_INT(send(bench.left, "x", 1, 0), 1);
@@ -165,7 +165,7 @@ static bool is_wide(void)
 	return bench.flow.wide;
 }
 
-TEST(few_get_a_wide_pipe_and_give_it_back)
+TEST(wide_pipes_are_limited_and_returned)
 {
 	struct splice kept[SPLICE_WIDE_MAX];
 

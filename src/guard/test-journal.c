@@ -46,7 +46,7 @@ static size_t replay(const char *state)
 	return n;
 }
 
-TEST(however_many_names_were_there)
+TEST(a_journal_stores_any_number_of_names)
 {
 	const char *state = test_path("state");
 	struct journal j = make("many");
@@ -60,7 +60,7 @@ TEST(however_many_names_were_there)
 	journal_done(&j);
 }
 
-TEST(one_that_has_become_shorter_counts)
+TEST(a_shortened_journal_is_replayed)
 {
 	const char *state = test_path("state");
 	struct journal j = make("shorter");
@@ -99,7 +99,7 @@ static pid_t live(const char *state, int told)
 		(void)pause();
 }
 
-TEST(the_living_do_not_hide_the_dead)
+TEST(journals_of_killed_runs_are_found_among_those_of_live_runs)
 {
 	const char *state = test_path("state");
 	int told[2];

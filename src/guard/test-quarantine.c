@@ -28,7 +28,7 @@ static void move(const char *name, char id[QUARANTINE_ID_SIZE])
 	CHECK(access(test_path(name), F_OK) < 0);
 }
 
-TEST(a_tree_goes_and_comes_back)
+TEST(a_tree_is_quarantined_and_restored)
 {
 	char id[QUARANTINE_ID_SIZE];
 	struct stat st;
@@ -46,7 +46,7 @@ TEST(a_tree_goes_and_comes_back)
 	CHECK_INT(quarantine_restore(test_path("state"), id, NULL), -ENOENT);
 }
 
-TEST(hostile_names_come_back_too)
+TEST(names_of_any_bytes_are_restored)
 {
 	char id[QUARANTINE_ID_SIZE];
 
@@ -56,7 +56,7 @@ TEST(hostile_names_come_back_too)
 	CHECK_STR(test_read(test_path("work/a\n%41\xff\"\\b")), "x");
 }
 
-TEST(what_is_there_again_is_not_overwritten)
+TEST(restoring_does_not_overwrite_a_new_file)
 {
 	char id[QUARANTINE_ID_SIZE];
 	struct err err = { 0 };
@@ -69,7 +69,7 @@ TEST(what_is_there_again_is_not_overwritten)
 	CHECK_STR(test_read(test_path("work/.mcp.json")), "mine");
 }
 
-TEST(links_on_the_way_are_not_followed)
+TEST(restoring_does_not_follow_symlinks_in_parents)
 {
 	char id[QUARANTINE_ID_SIZE];
 	struct err err = { 0 };
@@ -87,7 +87,7 @@ TEST(links_on_the_way_are_not_followed)
 	CHECK_STR(test_read(test_path("host/.mcp.json")), "the user's own");
 }
 
-TEST(ids_are_no_paths)
+TEST(an_id_that_is_a_path_is_refused)
 {
 	static const char *const bad[] = {
 		"", "..", "../../etc", "0123456789ab/", "0123456789ab0",
@@ -152,7 +152,7 @@ TEST(another_directory_is_not_collected)
 }
 
 /* Full, or broken: what was planted must not go on under its name */
-TEST(without_a_store_it_has_another_name)
+TEST(a_planted_file_is_renamed_when_the_store_cannot_take_it)
 {
 	char id[QUARANTINE_ID_SIZE];
 	auto_free char *name = NULL;
@@ -181,7 +181,7 @@ static void write_large(const char *name)
 	test_write(test_path(name), data);
 }
 
-TEST(all_that_is_copied_has_one_limit)
+TEST(copies_to_quarantine_share_one_size_limit)
 {
 	char id[QUARANTINE_ID_SIZE];
 	struct err err = { 0 };
@@ -202,7 +202,7 @@ static void ignore(void *arg, const struct violation *v)
 	(void)v;
 }
 
-TEST(settings_that_cannot_be_cleaned_go)
+TEST(git_settings_that_cannot_be_rewritten_are_removed)
 {
 	const struct violation_sink sink = { ignore, NULL };
 	const char *state = test_path("state");

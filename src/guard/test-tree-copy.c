@@ -64,7 +64,7 @@ static void close_both(void)
 	CHECK_INT(prctl(PR_SET_DUMPABLE, 1), 0);
 }
 
-TEST(another_disk_gets_a_copy)
+TEST(a_tree_is_copied_to_another_file_system)
 {
 	auto_close int from = -1, to = -1;
 	struct stat st;
@@ -89,7 +89,7 @@ TEST(another_disk_gets_a_copy)
 	close_both();
 }
 
-TEST(bytes_are_counted)
+TEST(copied_bytes_are_counted)
 {
 	auto_close int from = -1, to = -1;
 	char text[10001];
@@ -108,7 +108,7 @@ TEST(bytes_are_counted)
 	close_both();
 }
 
-TEST(modes_are_no_obstacle_and_come_along)
+TEST(trees_with_restrictive_modes_are_copied_with_their_modes)
 {
 	auto_close int from = -1, to = -1;
 	struct stat st;
@@ -134,7 +134,7 @@ TEST(modes_are_no_obstacle_and_come_along)
 	close_both();
 }
 
-TEST(what_is_there_already_stays)
+TEST(an_existing_target_is_not_overwritten)
 {
 	auto_close int from = -1, to = -1;
 

@@ -18,7 +18,7 @@ static int some_fd(void)
 	return fd;
 }
 
-TEST(the_largest_set_arrives_whole)
+TEST(the_largest_listener_set_is_received_completely)
 {
 	struct listener_set out = { 0 }, in = { 0 };
 	int pair[2];
@@ -67,7 +67,7 @@ TEST(only_captured_unprivileged_ports_are_released)
 	listener_done(&set);
 }
 
-TEST(an_unknown_role_a_wrong_count_and_the_end_are_refused)
+TEST(an_unknown_role_a_wrong_count_and_end_of_file_are_refused)
 {
 	const struct listener bad = { LISTENER_ROLES, 1 };
 	const struct listener good[2] = { { LISTENER_HTTP, 1 } };

@@ -9,7 +9,7 @@
 
 #include "test.h"
 
-TEST(descriptors_arrive_close_on_exec)
+TEST(received_descriptors_are_close_on_exec)
 {
 	int pair[2], fds[2], one[2] = { 0, 1 };
 	size_t n = 2;
@@ -38,7 +38,7 @@ TEST(too_many_descriptors_are_closed_and_refused)
 	CHECK_INT(after, before);
 }
 
-TEST(the_end_is_zero_and_a_lost_peer_is_no_signal)
+TEST(end_of_file_returns_0_and_a_closed_peer_EPIPE)
 {
 	int pair[2];
 	char byte;

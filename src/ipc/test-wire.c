@@ -71,7 +71,7 @@ TEST(arguments_arrive_as_they_were_sent)
 	tear_down();
 }
 
-TEST(a_message_in_pieces_is_one_message)
+TEST(a_fragmented_message_is_reassembled)
 {
 	const uint32_t head[2] = { 6, WIRE_SAY };
 	char frame[14];
@@ -89,7 +89,7 @@ TEST(a_message_in_pieces_is_one_message)
 	tear_down();
 }
 
-TEST(at_the_limit_and_past_it)
+TEST(messages_are_limited_to_WIRE_FRAME_MAX)
 {
 	char *text = mem_zalloc(WIRE_FRAME_MAX + 1);
 
@@ -106,7 +106,7 @@ TEST(at_the_limit_and_past_it)
 	free(text);
 }
 
-TEST(a_reader_that_does_not_read_costs_no_more_than_the_queue)
+TEST(a_stalled_reader_fills_the_queue_up_to_its_limit)
 {
 	char *text = mem_zalloc(WIRE_FRAME_MAX / 2);
 	int r = 0, sent = 0;
@@ -148,7 +148,7 @@ static void is_refused(const void *frame, size_t n)
 	tear_down();
 }
 
-TEST(what_makes_no_sense_ends_it)
+TEST(malformed_frames_close_the_connection)
 {
 	const uint32_t verb[2] = { 0, WIRE_VERBS };
 	const uint32_t length[2] = { WIRE_FRAME_MAX + 1, WIRE_SAY };
@@ -164,7 +164,7 @@ TEST(what_makes_no_sense_ends_it)
 	is_refused(&endless, sizeof(endless));
 }
 
-TEST(the_end_is_reported_once_and_nothing_can_be_sent)
+TEST(end_of_file_is_reported_once_and_sending_fails)
 {
 	set_up();
 	CHECK_INT(say(&a, "last"), 0);

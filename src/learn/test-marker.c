@@ -87,7 +87,7 @@ static const struct {
 	{ "Dockerfile", "FROM https://no.example\n", "" },
 };
 
-TEST(each_file_names_what_its_tool_fetches_and_nothing_else)
+TEST(each_project_file_yields_the_hosts_its_tool_fetches_from)
 {
 	struct proposal p = { 0 };
 
@@ -99,7 +99,7 @@ TEST(each_file_names_what_its_tool_fetches_and_nothing_else)
 	proposal_done(&p);
 }
 
-TEST(go_modules_and_npm_scopes_are_kept_for_their_tools)
+TEST(go_modules_and_npm_scopes_are_recorded_for_their_tools)
 {
 	struct proposal p = { 0 };
 
@@ -113,7 +113,7 @@ TEST(go_modules_and_npm_scopes_are_kept_for_their_tools)
 	proposal_done(&p);
 }
 
-TEST(what_is_not_the_name_of_a_host_is_left_out_with_a_line)
+TEST(urls_without_a_host_name_are_skipped_with_a_note)
 {
 	static const char *const bad[] = {
 		"", "x", "https://", "https:///x", "https://*.example.org", "https://*",
@@ -135,7 +135,7 @@ TEST(what_is_not_the_name_of_a_host_is_left_out_with_a_line)
 	}
 }
 
-TEST(the_last_at_sign_ends_the_password_and_a_path_is_no_host)
+TEST(a_url_host_follows_the_last_at_sign_of_the_authority)
 {
 	auto_free char *entry = NULL;
 	const char *why, *url = "https://good.example@evil.example/@other.example";
@@ -144,7 +144,7 @@ TEST(the_last_at_sign_ends_the_password_and_a_path_is_no_host)
 	CHECK_STR(entry, "evil.example");
 }
 
-TEST(a_host_is_the_users_only_if_the_users_configuration_names_it)
+TEST(a_host_is_marked_as_the_users_if_user_configuration_names_it)
 {
 	struct proposal p = { 0 };
 

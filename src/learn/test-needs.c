@@ -53,7 +53,7 @@ static const char *lines(const struct needs *needs)
 	return buf_str(&text);
 }
 
-TEST(a_suggestion_becomes_a_line)
+TEST(a_suggestion_becomes_a_rule)
 {
 	auto_policy struct policy *policy = make_policy();
 	struct needs needs = { .policy = policy, .round = 1 };
@@ -71,7 +71,7 @@ TEST(a_suggestion_becomes_a_line)
 	needs_done(&needs);
 }
 
-TEST(what_a_person_has_to_weigh_is_never_one)
+TEST(secrets_and_protected_names_are_never_proposed)
 {
 	static const struct {
 		enum violation_kind kind;
@@ -113,7 +113,7 @@ TEST(what_a_person_has_to_weigh_is_never_one)
 	}
 }
 
-TEST(another_users_home_is_never_one)
+TEST(paths_in_another_users_home_are_never_proposed)
 {
 	auto_policy struct policy *policy = policy_new("/root/project", "/root");
 	struct needs needs = { .policy = policy, .round = 1 };
@@ -126,7 +126,7 @@ TEST(another_users_home_is_never_one)
 	needs_done(&needs);
 }
 
-TEST(a_directory_with_secrets_in_it_is_never_one)
+TEST(a_directory_that_contains_secrets_is_never_proposed)
 {
 	auto_policy struct policy *policy = make_policy();
 	struct needs needs = { .policy = policy, .round = 1 };
@@ -142,7 +142,7 @@ TEST(a_directory_with_secrets_in_it_is_never_one)
 	needs_done(&needs);
 }
 
-TEST(a_new_file_is_tried_by_its_directory)
+TEST(a_new_file_is_proposed_as_its_directory)
 {
 	auto_policy struct policy *policy = make_policy();
 	struct needs needs = { .policy = policy, .round = 1 };
@@ -165,7 +165,7 @@ TEST(a_new_file_is_tried_by_its_directory)
 	needs_done(&needs);
 }
 
-TEST(names_that_differ_between_runs_become_their_directory)
+TEST(names_that_differ_between_runs_are_proposed_as_their_directory)
 {
 	auto_policy struct policy *policy = make_policy();
 	struct needs needs = { .policy = policy, .round = 1 };
@@ -186,7 +186,7 @@ TEST(names_that_differ_between_runs_become_their_directory)
 	needs_done(&needs);
 }
 
-TEST(names_that_are_not_made_up_stay_apart)
+TEST(names_that_repeat_in_each_run_are_proposed_one_by_one)
 {
 	static const struct {
 		const char *first, *second, *lines;
@@ -216,7 +216,7 @@ TEST(names_that_are_not_made_up_stay_apart)
 	}
 }
 
-TEST(three_files_stand_for_their_directory)
+TEST(three_files_of_a_directory_are_proposed_as_the_directory)
 {
 	auto_policy struct policy *policy = make_policy();
 	struct needs needs = { .policy = policy, .round = 1 };
@@ -237,7 +237,7 @@ TEST(three_files_stand_for_their_directory)
 	needs_done(&needs);
 }
 
-TEST(lists_have_an_end)
+TEST(proposed_rules_are_limited)
 {
 	auto_policy struct policy *policy = make_policy();
 	struct needs needs = { .policy = policy, .round = 1 };

@@ -125,7 +125,7 @@ static void check_targets(const struct watched *w)
 	       (unsigned long long)w->stats.failed);
 }
 
-TEST(a_million_swaps_of_the_text_in_memory)
+TEST(swapping_a_path_in_memory_never_bypasses_the_decision)
 {
 	static struct watched w;
 
@@ -134,7 +134,7 @@ TEST(a_million_swaps_of_the_text_in_memory)
 	check_targets(&w);
 }
 
-TEST(a_million_swaps_of_a_file_and_links)
+TEST(swapping_files_and_symlinks_never_bypasses_the_decision)
 {
 	static struct watched w;
 
@@ -187,7 +187,7 @@ static int attack_weak(void *arg)
 	return 0;
 }
 
-TEST(without_the_floor_the_race_is_won)
+TEST(without_mounts_the_swap_race_succeeds)
 {
 	static struct watched w = { .rules.verdict = only_plain,
 				    .slow = true };
@@ -233,7 +233,7 @@ static int many_threads(void *arg)
 	return bad ? 1 : 0;
 }
 
-TEST(thirty_two_threads_are_one_process_and_each_is_reported)
+TEST(refused_calls_of_32_threads_are_reported_under_one_process)
 {
 	static struct watched w;
 	bool seen[THREADS][EACH] = { 0 };

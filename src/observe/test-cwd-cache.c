@@ -32,7 +32,7 @@ static const char *after_move(const char *dir, int64_t now)
 	return path;
 }
 
-TEST(it_is_remembered_for_a_moment)
+TEST(a_working_directory_is_cached_for_CWD_LIFE_MS)
 {
 	set_up();
 	CHECK_STR(after_move("/", 1000), "/");
@@ -52,7 +52,7 @@ TEST(a_pending_chdir_disables_the_cache)
 	CHECK_STR(after_move("/usr", 1005), "/etc");
 }
 
-TEST(others_may_take_us_along)
+TEST(a_chdir_of_another_thread_invalidates_the_cache)
 {
 	set_up();
 	CHECK_STR(after_move("/", 1000), "/");
@@ -65,7 +65,7 @@ TEST(others_may_take_us_along)
 	CHECK_STR(after_move("/usr", 1005), "/etc");
 }
 
-TEST(of_several_chdir_calls_none_is_known_to_have_returned)
+TEST(several_pending_chdir_calls_disable_the_cache)
 {
 	set_up();
 	cwd_note_chdir(&cwds, OTHER, 1000);

@@ -37,7 +37,7 @@ static int ask(const char *root, const char *path, uint64_t flags)
 	return r;
 }
 
-TEST(the_device_is_handed_in_as_it_was_asked_for)
+TEST(dev_null_is_opened_with_the_requested_flags)
 {
 	auto_close int fd = ask("/", "/dev/null", O_RDWR | O_APPEND | O_CREAT |
 				O_TRUNC);
@@ -51,7 +51,7 @@ TEST(the_device_is_handed_in_as_it_was_asked_for)
 }
 
 /* The kernel has its own answer for these */
-TEST(what_is_asked_for_otherwise_goes_the_usual_way)
+TEST(other_opens_of_devices_take_the_slow_path)
 {
 	CHECK_INT(ask("/", "/dev/zero", O_WRONLY), -ENODEV);
 	CHECK_INT(ask("/", "/dev/null/", O_WRONLY), -ENODEV);
@@ -60,7 +60,7 @@ TEST(what_is_asked_for_otherwise_goes_the_usual_way)
 }
 
 /* A mask may lie on it, or whatever else the sandbox has there */
-TEST(nothing_else_is_handed_in_under_that_name)
+TEST(another_file_named_dev_null_takes_the_slow_path)
 {
 	char dir[4096], file[4200];
 	int fd;
@@ -107,7 +107,7 @@ static int make(const char *path)
 }
 
 /* It must not go on: its directory may be there in a moment */
-TEST(a_directory_that_is_missing_is_the_answer)
+TEST(a_missing_parent_directory_is_answered_with_ENOENT)
 {
 	char dir[4096], link[4200];
 

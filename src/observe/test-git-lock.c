@@ -55,7 +55,7 @@ static int end(void)
 	return r;
 }
 
-TEST(a_refused_git_is_undone)
+TEST(changes_of_a_refused_git_are_undone)
 {
 	begin();
 	test_write(test_path("d/old"), "old");
@@ -70,7 +70,7 @@ TEST(a_refused_git_is_undone)
 	CHECK_STR(test_read(test_path("d/old")), "old");
 }
 
-TEST(what_was_there_before_stays)
+TEST(files_that_existed_before_git_are_kept)
 {
 	begin();
 	test_write(test_path("own"), "own");
@@ -82,7 +82,7 @@ TEST(what_was_there_before_stays)
 }
 
 /* A process beside git replaces a directory by a link */
-TEST(no_link_leads_the_supervisor)
+TEST(undoing_does_not_follow_a_planted_symlink)
 {
 	begin();
 	test_write(test_path("d/name"), "old");
@@ -103,7 +103,7 @@ TEST(no_link_leads_the_supervisor)
 /* The path of a call that looks elsewhere: through a link that is gone by now, or with ".."
  * ending at its directory
  */
-TEST(no_path_leads_up)
+TEST(undoing_ignores_paths_with_dot_dot)
 {
 	const struct notification in_root = {
 		.what = CALL_OPEN, .flags = O_CREAT | O_EXCL, .in_root = true,
@@ -123,7 +123,7 @@ TEST(no_path_leads_up)
 }
 
 /* A file that shrank while it was read leaves nothing in the next one's place */
-TEST(a_part_of_a_file_is_not_anothers)
+TEST(a_truncated_copy_is_not_restored_into_the_next_file)
 {
 	begin();
 	test_write(test_path("one"), "one");
@@ -159,7 +159,7 @@ TEST(the_number_of_changes_is_limited)
 	CHECK_INT(end(), 1);
 }
 
-TEST(a_git_beyond_the_limit_goes_on)
+TEST(a_git_with_too_many_changes_is_not_undone)
 {
 	begin();
 	pass_limit(false, CALL_MAKE, GIT_LOCK_CHANGES_MAX);
@@ -270,7 +270,7 @@ TEST(only_the_git_with_the_lock_is_recorded)
 	CHECK_INT(end(), 1);
 }
 
-TEST(a_git_without_a_lock_is_undone_at_once)
+TEST(changes_of_a_git_without_a_lock_are_undone_at_once)
 {
 	for (int links = 0; links < 2; links++) {
 		pid_t pid;
@@ -377,12 +377,12 @@ static void fill_disk(bool full)
 	CHECK(full || !strcmp(test_read(old), half));
 }
 
-TEST(a_file_is_put_back_when_there_is_room_again)
+TEST(a_removed_file_is_restored_when_the_disk_has_space_again)
 {
 	fill_disk(false);
 }
 
-TEST(no_part_of_a_file_is_put_back)
+TEST(a_file_is_not_restored_partially_on_a_full_disk)
 {
 	fill_disk(true);
 }

@@ -274,20 +274,20 @@ static void check_one(size_t i, bool slow)
 	CHECK_STR(test_read(test_path("work/fixed")), "fixed");
 }
 
-TEST(every_refusal_has_its_error_and_one_record)
+TEST(every_refused_call_gets_its_errno_and_one_record)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(expectations); i++)
 		check_one(i, false);
 }
 
-TEST(the_quick_way_changes_no_answer)
+TEST(the_fast_path_gives_the_same_answers)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(expectations); i++)
 		check_one(i, true);
 }
 
 /* What the kernel would say by itself, where we do not say better */
-TEST(errors_are_those_of_the_kernel)
+TEST(emulated_calls_fail_with_the_kernels_errno)
 {
 	static struct watched w = { .no_filter = true };
 
@@ -313,7 +313,7 @@ static int not_dumpable(void *arg)
 	return out_create() < 0 ? errno : 0;
 }
 
-TEST(a_process_that_hides_is_refused_and_reported)
+TEST(calls_of_a_non_dumpable_process_are_refused_and_reported)
 {
 	static struct watched w;
 
@@ -343,7 +343,7 @@ static int other_magic(void *arg)
 	return open(path, O_WRONLY | O_CREAT, 0600) < 0 ? errno : 0;
 }
 
-TEST(what_cannot_be_looked_up_is_refused)
+TEST(paths_that_cannot_be_resolved_are_refused)
 {
 	static struct watched w;
 
@@ -381,7 +381,7 @@ static int hundred_files(void *arg)
 	return 0;
 }
 
-TEST(plain_files_go_the_quick_way)
+TEST(plain_files_take_the_fast_path)
 {
 	static struct watched w;
 
@@ -499,7 +499,7 @@ static int use_sockets(void *arg)
 	return 0;
 }
 
-TEST(unix_sockets_by_path)
+TEST(unix_sockets_connect_by_allowed_path_only)
 {
 	static struct watched w = { .config.sockets_by_path = true };
 	struct observer_socket allowed;

@@ -249,13 +249,13 @@ static void check_one(size_t i, bool slow)
 	CHECK(access(test_path("work/.mcp.json"), F_OK) < 0);
 }
 
-TEST(odd_calls_fail_as_always_or_are_seen)
+TEST(unusual_calls_fail_as_in_the_kernel_or_are_reported)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		check_one(i, false);
 }
 
-TEST(the_quick_way_changes_nothing_about_it)
+TEST(the_fast_path_handles_unusual_calls_alike)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		check_one(i, true);
@@ -272,7 +272,7 @@ CALL_FN(remove_file, unlink("../out/file"))
 CALL_FN(settings_edit_file, chmod("../out/file", 0600))
 
 /* A mount on the file would not let it go */
-TEST(what_is_to_go_needs_its_directory)
+TEST(a_refused_unlink_suggests_the_directory)
 {
 	static struct watched w;
 	char expected[4200];

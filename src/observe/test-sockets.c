@@ -54,7 +54,7 @@ static struct decision ask(struct addresses *a, int nr, int fd,
 	return answer;
 }
 
-TEST(no_call_is_made_for_a_tracee_that_has_left)
+TEST(no_connect_is_made_for_an_exited_tracee)
 {
 	struct addresses a = { 0 };
 	auto_close int server = socket(AF_UNIX, SOCK_STREAM, 0);

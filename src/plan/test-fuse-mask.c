@@ -103,7 +103,7 @@ TEST(a_masked_file_does_not_open_and_reports_the_process)
 	fuse_mask_tree_done(&tree);
 }
 
-TEST(names_are_refused_or_missing_whatever_they_are)
+TEST(lookups_of_any_name_are_refused_or_ENOENT)
 {
 	struct fuse_mask_tree tree;
 	long dir, home, own, ssh;
@@ -133,7 +133,7 @@ TEST(names_are_refused_or_missing_whatever_they_are)
 	fuse_mask_tree_done(&tree);
 }
 
-TEST(whoever_has_namespaces_of_his_own_is_not_followed)
+TEST(with_nested_namespaces_masks_follow_no_paths)
 {
 	struct fuse_mask_tree tree;
 
@@ -144,7 +144,7 @@ TEST(whoever_has_namespaces_of_his_own_is_not_followed)
 	fuse_mask_tree_done(&tree);
 }
 
-TEST(a_mask_past_the_last_way_is_silent)
+TEST(masks_past_FUSE_MASK_WAYS_MAX_do_not_report)
 {
 	static char home[] = "/h", away[] = "/w", names[FUSE_MASK_WAYS_MAX][4], x[] = "x";
 	struct plan plan = { .talk = true };
@@ -175,7 +175,7 @@ TEST(a_mask_past_the_last_way_is_silent)
 	free(plan.points.v);
 }
 
-TEST(masks_past_the_last_node_are_silent_and_counted)
+TEST(masks_past_the_node_limit_are_counted_as_not_reporting)
 {
 	static char key[] = "/key";
 	const struct plan_mount mask = { .kind = MOUNT_MASK_FILE, .path = key };
@@ -196,7 +196,7 @@ TEST(masks_past_the_last_node_are_silent_and_counted)
 	free(plan.mounts.v);
 }
 
-TEST(a_path_is_part_of_the_nearest_mask)
+TEST(a_path_belongs_to_the_nearest_mask)
 {
 	static char home[] = "/h", job[] = "/h/a/job", key[] = "/h/a/job/key";
 	struct plan plan = { 0 };
@@ -221,7 +221,7 @@ TEST(a_path_is_part_of_the_nearest_mask)
 	free(plan.mounts.v);
 }
 
-TEST(a_directory_lists_what_is_shown_in_it)
+TEST(a_masked_directory_lists_its_shown_entries)
 {
 	const struct fuse_read_in in = { .size = 4096 };
 	struct fuse_mask_tree tree;
@@ -245,7 +245,7 @@ TEST(a_directory_lists_what_is_shown_in_it)
 	fuse_mask_tree_done(&tree);
 }
 
-TEST(what_is_no_request_gets_no_answer)
+TEST(malformed_fuse_requests_get_no_reply)
 {
 	struct fuse_mask_tree tree;
 	struct fuse_in_header head = { .len = sizeof(head) + 1 };

@@ -31,7 +31,7 @@ static bool reaches(const struct jail *jail, const char *text)
 	return !jail_find(jail, &host);
 }
 
-TEST(private_addresses_are_out_of_reach)
+TEST(private_addresses_are_unreachable_in_a_jail)
 {
 	static const char *const near[] = {
 		"10.0.0.0", "10.255.255.255", "172.16.0.1", "172.31.255.255",
@@ -58,7 +58,7 @@ TEST(private_addresses_are_out_of_reach)
 	jail_done(&jail);
 }
 
-TEST(what_is_allowed_is_in_reach_and_no_more)
+TEST(only_allowed_private_addresses_are_reachable)
 {
 	static const char *const open[] = {
 		"10.1.2.3", "10.1.0.0/16", "10.1.2.3", "192.168.0.0/16",
@@ -75,7 +75,7 @@ TEST(what_is_allowed_is_in_reach_and_no_more)
 	jail_done(&jail);
 }
 
-TEST(a_wider_range_opens_the_narrower_ones)
+TEST(a_wider_allowed_range_includes_narrower_reserved_ones)
 {
 	static const char *const open[] = { "172.0.0.0/8", NULL };
 	auto_policy struct policy *p = make(NET_JAIL_FILTERED, open);
@@ -86,7 +86,7 @@ TEST(a_wider_range_opens_the_narrower_ones)
 	jail_done(&jail);
 }
 
-TEST(pasta_asks_resolvers_and_no_route_leads_to_them)
+TEST(resolvers_are_reached_through_pasta_only)
 {
 	static const struct {
 		const char *text;
@@ -119,7 +119,7 @@ TEST(pasta_asks_resolvers_and_no_route_leads_to_them)
 	}
 }
 
-TEST(a_resolver_that_is_named_is_in_reach)
+TEST(an_allowed_resolver_address_is_reachable)
 {
 	static const char *const open[] = { "10.0.0.2", NULL };
 	auto_policy struct policy *p = make(NET_JAIL, open);
@@ -130,7 +130,7 @@ TEST(a_resolver_that_is_named_is_in_reach)
 	jail_done(&jail);
 }
 
-TEST(nonsense_is_refused_in_every_mode)
+TEST(invalid_ranges_are_refused_in_every_mode)
 {
 	static const char *const bad[] = {
 		"10.0.0.0/33", "10.0.0.1/8", "0.0.0.0/0", "::/0", "host.name",
@@ -152,7 +152,7 @@ TEST(nonsense_is_refused_in_every_mode)
 	}
 }
 
-TEST(other_modes_have_no_jail)
+TEST(other_network_modes_have_no_jail)
 {
 	auto_policy struct policy *p = make(NET_FILTERED, NULL);
 	struct jail jail = { 0 };

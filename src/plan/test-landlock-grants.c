@@ -59,7 +59,7 @@ static struct view *tree(void)
 	return view_of(policy);
 }
 
-TEST(a_hidden_file_is_left_out_and_its_neighbours_are_not)
+TEST(a_hidden_file_gets_no_grant_and_its_siblings_do)
 {
 	auto_view struct view *view = tree();
 	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
@@ -76,7 +76,7 @@ TEST(a_hidden_file_is_left_out_and_its_neighbours_are_not)
 	CHECK(right_of(plan, test_path("link")) < GRANT_READ);
 }
 
-TEST(above_a_hidden_directory_nothing_can_be_listed)
+TEST(parents_of_a_hidden_directory_cannot_be_listed)
 {
 	auto_view struct view *view = tree();
 	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
@@ -92,7 +92,7 @@ TEST(above_a_hidden_directory_nothing_can_be_listed)
 	CHECK(!landlock_grants_carve(plan, test_path("w")));
 }
 
-TEST(what_is_kept_in_a_writable_root_is_read_and_no_more)
+TEST(write_denied_paths_in_a_writable_root_are_read_only)
 {
 	auto_view struct view *view = tree();
 	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
@@ -111,7 +111,7 @@ TEST(what_is_kept_in_a_writable_root_is_read_and_no_more)
 	CHECK(landlock_grants_carve(plan, test_path("w")));
 }
 
-TEST(what_is_shown_again_inside_something_hidden_is_granted_alone)
+TEST(a_shown_path_inside_a_hidden_directory_is_granted_alone)
 {
 	auto_view struct view *view = tree();
 	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
@@ -124,7 +124,7 @@ TEST(what_is_shown_again_inside_something_hidden_is_granted_alone)
 	CHECK_INT(right_of(plan, test_path("a/secret")), GRANT_NOTHING);
 }
 
-TEST(devices_are_never_granted_as_a_whole)
+TEST(dev_is_never_granted_as_a_whole)
 {
 	auto_view struct view *view = tree();
 	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
@@ -135,7 +135,7 @@ TEST(devices_are_never_granted_as_a_whole)
 	CHECK_INT(right_of(plan, "/proc/self/status"), GRANT_READ);
 }
 
-TEST(a_writable_root_ends_at_the_kernels_own_places)
+TEST(a_writable_root_excludes_proc_sys_and_dev)
 {
 	auto_view struct view *view = tree();
 	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
@@ -162,7 +162,7 @@ static void make_neighbours(const char *prefix, size_t n)
 /* What stands in the directories above counts too, and others make and remove
  * files there meanwhile: hence the slack
  */
-TEST(too_many_neighbours_are_an_error_that_names_the_place)
+TEST(too_many_siblings_are_an_error_that_names_the_directory)
 {
 	enum { SLACK = 200 };
 	auto_view struct view *view = tree();

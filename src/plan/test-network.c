@@ -45,7 +45,7 @@ TEST(ports_that_rules_name_are_captured_once)
 	CHECK_INT(n.publish.v[0], 3000);
 }
 
-TEST(a_port_that_is_none_and_too_many_are_refused)
+TEST(invalid_and_too_many_ports_are_refused)
 {
 	const char *const hosts[] = { NULL };
 	auto_policy struct policy *p = with_hosts(hosts);
@@ -66,7 +66,7 @@ TEST(a_port_that_is_none_and_too_many_are_refused)
 	CHECK_INT(network_plan(q, &n, &err), -E2BIG);
 }
 
-TEST(the_gates_ports_cannot_be_listed)
+TEST(own_ports_of_the_gate_cannot_be_captured)
 {
 	static const char *const own[] = { "53", "1080", "3128" };
 	static const enum string_list lists[] = { LIST_HOST_PORTS, LIST_PUBLISH };
@@ -113,7 +113,7 @@ TEST(git_gets_an_ssh_command_if_its_path_needs_no_quotes)
 		CHECK(!network_ssh(bad[i], &out));
 }
 
-TEST(variables_name_the_proxies)
+TEST(proxy_variables_name_the_gates_ports)
 {
 	const char *const none[] = { NULL };
 	const char *const private[] = { "10.1.2.3:80", "nas.local", "localhost",
@@ -188,7 +188,7 @@ TEST(the_hosts_loopback_is_reached_by_the_proxies_alone)
 	}
 }
 
-TEST(proxies_can_be_elsewhere)
+TEST(user_proxy_ports_replace_the_gates)
 {
 	const char *const none[] = { NULL };
 	const struct network_proxies proxies = { .http = 40001, .socks = 7 };

@@ -49,7 +49,7 @@ static struct plan *make_plan(size_t mounts)
 }
 
 /* The original is gone when the copy is read: nothing may point into it */
-TEST(the_copy_stands_on_its_own)
+TEST(a_packed_plan_is_independent_of_the_original)
 {
 	struct plan *plan = make_plan(100);
 	struct arena arena;
@@ -78,7 +78,7 @@ TEST(the_copy_stands_on_its_own)
 	arena_close(&arena);
 }
 
-TEST(there_is_none_that_does_not_fit)
+TEST(packing_fails_when_the_arena_is_too_small)
 {
 	auto_plan struct plan *plan = make_plan(2000);
 	struct arena arena;

@@ -85,7 +85,7 @@ TEST(protected_names_are_read_only_and_their_directories_pinned)
 		     { PATH_ALLOW_WRITE, "." });
 }
 
-TEST(what_is_shown_again_in_a_mask_follows_it)
+TEST(shown_paths_are_mounted_after_their_mask)
 {
 	make("h/.ssh/id_x");
 	make("h/.ssh/known_hosts");
@@ -99,7 +99,7 @@ TEST(what_is_shown_again_in_a_mask_follows_it)
 		     { PATH_DENY_READ, "s" }, { PATH_ALLOW_READ, "s/open" });
 }
 
-TEST(a_file_is_hidden_as_a_file)
+TEST(a_hidden_file_gets_a_file_mask)
 {
 	make("h/x");
 	make("p/token");
@@ -107,7 +107,7 @@ TEST(a_file_is_hidden_as_a_file)
 		     { PATH_DENY_READ, "token" });
 }
 
-TEST(a_root_in_a_root_is_one_and_a_denied_one_none)
+TEST(nested_roots_are_merged_and_denied_roots_dropped)
 {
 	make("h/x");
 	make("p/a/b/c");
@@ -117,7 +117,7 @@ TEST(a_root_in_a_root_is_one_and_a_denied_one_none)
 		     { PATH_ALLOW_WRITE, "d/e" });
 }
 
-TEST(a_protected_link_is_held_in_place_with_its_end)
+TEST(a_protected_symlink_and_its_target_are_read_only)
 {
 	const char *link = test_path("p/.envrc");
 	const char *loop = test_path("p/.husky");

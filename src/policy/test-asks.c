@@ -166,7 +166,7 @@ static const struct setting *row_of(const char *path)
 	return row ? row : schema_find(AREA_CLAUDE, path);
 }
 
-TEST(every_key_says_what_it_asks_for)
+TEST(every_settings_key_has_its_request_text)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct setting *row = row_of(rows[i].path);
@@ -189,7 +189,7 @@ TEST(every_key_says_what_it_asks_for)
 	}
 }
 
-TEST(no_key_of_the_table_is_forgotten)
+TEST(every_key_of_the_schema_has_a_request_row)
 {
 	size_t n;
 	const struct setting *table = schema_table(&n);
@@ -207,7 +207,7 @@ TEST(no_key_of_the_table_is_forgotten)
 }
 
 /* Every field of srt's grammar is a key of ours, below one, or holds some */
-TEST(no_key_of_srt_is_forgotten)
+TEST(every_key_of_srt_is_in_the_schema)
 {
 	static const struct { const char *parent, *name; } fields[] = {
 #define FIELD(parent, name, kind, many, need, detail) { parent, name },
@@ -232,7 +232,7 @@ TEST(no_key_of_srt_is_forgotten)
 	}
 }
 
-TEST(the_digest_is_of_what_is_asked_for)
+TEST(a_digest_covers_the_requests_not_the_text)
 {
 	static const char *const same[] = {
 		"{\"sandbox\": {\"network\": {\"allowedDomains\": [\"a.example\", \"b.example\"]}}}",
@@ -263,7 +263,7 @@ TEST(the_summary_counts_asks_by_kind)
 	CHECK_STR(buf_str(&out), "2 hosts, 2 ports and 2 paths");
 }
 
-TEST(what_covers_what)
+TEST(a_wider_request_covers_narrower_ones)
 {
 	static const struct {
 		enum ask_kind wide;
@@ -412,7 +412,7 @@ static void check_world(const struct asks *old, const struct asks *new,
 /* Of random policies: every point that is reached in addition is listed, and every line
  * that is listed is about such a point
  */
-TEST(a_diff_lists_what_is_reached_in_addition)
+TEST(a_diff_lists_exactly_the_added_grants)
 {
 	uint32_t seed = 1;
 

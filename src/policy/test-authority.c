@@ -775,7 +775,7 @@ static void try_one(uint32_t first, size_t *wide)
 		free(t.texts[i]);
 }
 
-TEST(a_repository_opens_nothing_by_itself)
+TEST(an_unapproved_repository_grants_nothing)
 {
 	const char *only = getenv("CLOCHE_SEED");
 	const uint32_t n = getenv("CLOCHE_LONG") ? 50000 : 10000;

@@ -19,7 +19,7 @@
 
 static const struct file_reader *const files = &file_reader_files;
 
-TEST(files_directories_and_the_rest)
+TEST(only_regular_files_are_read_as_settings)
 {
 	const char *file = test_path("a/file");
 	const char *fifo = test_path("fifo");
@@ -47,7 +47,7 @@ TEST(files_directories_and_the_rest)
 	CHECK_INT(files->read(NULL, test_dir(), 9, &text, &err), -EISDIR);
 }
 
-TEST(names_come_sorted)
+TEST(names_of_a_directory_are_sorted)
 {
 	static const char *const names[] = { "b", "a", ".c", "B" };
 	struct strings got = { 0 };
@@ -67,7 +67,7 @@ TEST(names_come_sorted)
 	CHECK_INT(files->list(NULL, "/none/such", &got, &err), -ENOENT);
 }
 
-TEST(links_are_followed)
+TEST(symlinks_to_settings_files_are_followed)
 {
 	const char *file = test_path("file");
 	const char *link = test_path("link");
@@ -114,7 +114,7 @@ TEST(edits_go_to_the_file_of_their_scope)
 	CHECK(!settings_file_for(&homeless, SCOPE_USER));
 }
 
-TEST(what_was_seen_is_found_again)
+TEST(dedup_finds_every_earlier_text)
 {
 	enum { MANY = 5000 };
 	struct policy_dedup *seen = dedup_new();

@@ -30,7 +30,7 @@ static void check(const char *text, const char *keys, const char *left)
 		CHECK_STR(buf_str(&out), left);
 }
 
-TEST(a_fresh_repository_stays_as_it_is)
+TEST(the_config_of_a_fresh_repository_is_unchanged)
 {
 	static const char fresh[] =
 		"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n"
@@ -42,7 +42,7 @@ TEST(a_fresh_repository_stays_as_it_is)
 	check(fresh, "", fresh);
 }
 
-TEST(what_runs_programs_is_taken_out)
+TEST(keys_that_run_programs_are_removed)
 {
 	check("[core]\n\tbare = false\n\tfsmonitor = ./x\n\tfilemode = true\n",
 	      "core.fsmonitor ",
@@ -68,7 +68,7 @@ TEST(what_runs_programs_is_taken_out)
 	      "a.]\"x.b core.editor ", NULL);
 }
 
-TEST(a_remote_is_an_ordinary_address)
+TEST(remote_urls_must_be_ordinary_addresses)
 {
 	static const char *const good[] = {
 		"https://example.org/a.git", "git@example.org:a.git", "../b",
@@ -91,7 +91,7 @@ TEST(a_remote_is_an_ordinary_address)
 	}
 }
 
-TEST(keys_are_known_by_their_whole_name)
+TEST(keys_are_compared_by_their_full_name)
 {
 	CHECK(gitconfig_is_harmless("color.ui", "auto"));
 	CHECK(gitconfig_is_for_home("color.ui", "auto"));
@@ -112,7 +112,7 @@ TEST(keys_are_known_by_their_whole_name)
 	CHECK(!gitconfig_is_harmless("submodule.a.path", "-a"));
 }
 
-TEST(values_that_go_on_are_taken_out_whole)
+TEST(continued_values_are_removed_completely)
 {
 	check("[core]\nfsmonitor = a \\\n  b ; c\nbare = true\n",
 	      "core.fsmonitor ", "[core]\nbare = true\n");
@@ -122,7 +122,7 @@ TEST(values_that_go_on_are_taken_out_whole)
 	check("[core]\nfsmonitor = \"a # b\"\n", "core.fsmonitor ", NULL);
 }
 
-TEST(what_git_cannot_read_is_refused)
+TEST(a_config_that_git_cannot_parse_is_refused)
 {
 	static const char *const bad[] = {
 		"a = b\n", "[core\n", "[]\n", "[core]\n= x\n", "[core]\na b\n",
@@ -151,7 +151,7 @@ static int become(const char *from, const char *to, const char *want)
 	return r;
 }
 
-TEST(only_what_is_harmless_may_change)
+TEST(only_harmless_keys_may_change)
 {
 #define ORIGIN "[remote \"origin\"]\nurl = https://example.org/a\n" \
 	       "fetch = +refs/heads/*:refs/remotes/origin/*\n"

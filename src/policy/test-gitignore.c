@@ -68,7 +68,7 @@ TEST(the_last_match_wins_but_not_below_an_ignored_directory)
 	CHECK(ignored("foo\n!foo/bar", "foo/bar"));
 }
 
-TEST(comments_blanks_and_escapes)
+TEST(comments_blanks_and_escapes_are_parsed)
 {
 	CHECK(!ignored("#a", "#a"));
 	CHECK(ignored("\\#a", "#a"));
@@ -84,7 +84,7 @@ TEST(comments_blanks_and_escapes)
 	CHECK(!ignored("!", "a"));
 }
 
-TEST(sets_as_in_the_shell)
+TEST(bracket_sets_match_as_in_the_shell)
 {
 	CHECK(ignored("[!a]", "b"));
 	CHECK(ignored("[^a]", "\xc3\xa9"));
@@ -100,7 +100,7 @@ TEST(sets_as_in_the_shell)
 	CHECK(!ignored("a[!x]b", "a/b"));
 }
 
-TEST(stars_between_slashes)
+TEST(double_stars_match_whole_components)
 {
 	CHECK(ignored("**/foo", "a/b/foo"));
 	CHECK(ignored("**/foo/bar", "a/foo/bar"));
@@ -113,7 +113,7 @@ TEST(stars_between_slashes)
 	CHECK(!ignored("x?a**/b", "xya/c/b"));
 }
 
-TEST(a_rule_alone_has_no_negation)
+TEST(a_permission_rule_refuses_negation)
 {
 	struct err err = { 0 };
 	struct glob *glob;
@@ -136,7 +136,7 @@ static void check_literal(const char *dir, const char *text, const char *want)
 	glob_free(glob);
 }
 
-TEST(a_plain_anchored_pattern_says_its_only_path)
+TEST(a_literal_pattern_yields_its_path)
 {
 	struct glob *glob = gitignore_glob("/", "a/b", NULL);
 

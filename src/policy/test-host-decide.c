@@ -49,7 +49,7 @@ TEST(an_empty_policy_denies)
 	CHECK(!decide(p, "a.test", 443, false).rule);
 }
 
-TEST(denied_wins_in_every_spelling)
+TEST(a_denied_host_is_refused_in_every_spelling)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 
@@ -73,7 +73,7 @@ TEST(denied_wins_in_every_spelling)
 		  "host is on the deny list");
 }
 
-TEST(an_answer_for_one_port_is_none_for_another)
+TEST(a_rule_with_a_port_applies_to_that_port_only)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 
@@ -86,7 +86,7 @@ TEST(an_answer_for_one_port_is_none_for_another)
 	CHECK_INT(decide(p, "a.test", 25, false).decision, HOST_DENIED);
 }
 
-TEST(a_port_is_named_by_whichever_rule_names_it)
+TEST(a_decision_names_the_rule_with_the_port)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 	struct host a = host("ssh.a.test", 443), b = host("ssh.a.test", 80),
@@ -142,7 +142,7 @@ TEST(under_managed_domains_only_other_scopes_neither_allow_nor_ask)
 		.kind = HOST_IPV4, .address = { 10, 1, 1, 1 }, .port = 1 }));
 }
 
-TEST(addresses_are_named_by_literals_and_ranges_only)
+TEST(addresses_are_matched_by_literals_and_ranges_only)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 	struct host h;
@@ -160,7 +160,7 @@ TEST(addresses_are_named_by_literals_and_ranges_only)
 	CHECK(!host_address_is_named(p, &h));
 }
 
-TEST(addresses_are_denied_by_both_lists)
+TEST(resolved_addresses_are_checked_against_both_deny_lists)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 	struct host h = host("192.0.2.7", 443);

@@ -25,7 +25,7 @@ static bool covers_as(const char *pattern, bool deny, const char *text,
 	return match;
 }
 
-TEST(patterns_cover_what_they_say)
+TEST(host_patterns_match_exact_and_wildcard_names)
 {
 	static const struct {
 		const char *pattern, *host;
@@ -102,7 +102,7 @@ TEST(without_a_port_a_host_stands_for_all_of_its_ports)
 	CHECK(!covers_as("a.test:443", false, "b.test", 0));
 }
 
-TEST(everything_can_be_denied_and_not_allowed)
+TEST(a_lone_star_is_valid_in_deny_only)
 {
 	struct err err = { 0 };
 
@@ -184,7 +184,7 @@ static void check_words(const char *text, const char *words)
 	CHECK_CONTAINS(err.msg, words);
 }
 
-TEST(messages_about_patterns_say_what_to_write)
+TEST(errors_about_patterns_show_the_correct_form)
 {
 	check_words("https://a.test", "without scheme or path");
 	check_words("a.test/8", "without scheme or path");
@@ -210,7 +210,7 @@ static const char *advice(const char *text, bool deny)
 	return words;
 }
 
-TEST(shared_suffixes_draw_advice)
+TEST(allowing_a_shared_suffix_warns)
 {
 	CHECK(advice("*.github.io", false));
 	CHECK(advice("*.amazonaws.com", false));

@@ -24,7 +24,7 @@ static void check_refused(const char *text, size_t n)
 	CHECK_INT(h.port, 42);
 }
 
-TEST(names_are_folded_and_lose_one_final_dot)
+TEST(names_are_lowercased_and_lose_one_final_dot)
 {
 	static const struct {
 		const char *text, *name;
@@ -58,7 +58,7 @@ TEST(names_are_folded_and_lose_one_final_dot)
 	}
 }
 
-TEST(what_is_no_name_is_refused)
+TEST(malformed_host_names_are_refused)
 {
 	static const char *const bad[] = {
 		"", ".", "..", "a..b", ".a", "a..", "-a.b", "a-.b", "a.-b",
@@ -75,7 +75,7 @@ TEST(what_is_no_name_is_refused)
 }
 
 /* The bypass that others had for months: a NUL ends it for the resolver */
-TEST(every_strange_byte_is_refused_in_every_position)
+TEST(every_invalid_byte_is_refused_in_every_position)
 {
 	static const char plain[] = "evil.test.allowed.test";
 
@@ -95,7 +95,7 @@ TEST(every_strange_byte_is_refused_in_every_position)
 	}
 }
 
-TEST(lengths_hold_at_the_limit_and_not_beyond)
+TEST(host_name_lengths_are_limited)
 {
 	char text[300];
 	struct host h;
@@ -114,7 +114,7 @@ TEST(lengths_hold_at_the_limit_and_not_beyond)
 	CHECK_INT(strlen(h.name), HOST_NAME_MAX_LEN);
 }
 
-TEST(addresses_are_canonical)
+TEST(addresses_are_canonicalised)
 {
 	static const struct {
 		const char *text, *name;
@@ -246,7 +246,7 @@ TEST(hosts_are_written_back_as_authorities)
 	check_formatted("::ffff:1.2.3.4", 0, "1.2.3.4:443");
 }
 
-TEST(localhost_has_names_below_it)
+TEST(names_below_localhost_are_localhost)
 {
 	struct host h;
 
@@ -257,7 +257,7 @@ TEST(localhost_has_names_below_it)
 	CHECK(!parse("127.0.0.1", &h) && !host_is_localhost(&h));
 }
 
-TEST(sameness_is_of_name_or_address)
+TEST(hosts_are_equal_by_name_or_address)
 {
 	struct host a, b;
 
@@ -281,7 +281,7 @@ static bool range_has(const char *range, const char *address)
 	return host_range_has(&r, &h);
 }
 
-TEST(ranges_hold_their_edges)
+TEST(ranges_contain_their_first_and_last_address)
 {
 	CHECK(range_has("10.0.0.0/8", "10.0.0.0"));
 	CHECK(range_has("10.0.0.0/8", "10.255.255.255"));
@@ -305,7 +305,7 @@ TEST(ranges_hold_their_edges)
 	CHECK(!range_has("10.0.0.0/8", "example.com"));
 }
 
-TEST(what_is_no_range_is_refused)
+TEST(malformed_ranges_are_refused)
 {
 	static const char *const bad[] = {
 		"", "/", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/08",

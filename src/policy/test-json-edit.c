@@ -32,14 +32,14 @@ static const char *append(const char *text, const char *path,
 	return buf_str(&out);
 }
 
-TEST(a_value_is_replaced_where_it_stands)
+TEST(a_value_is_replaced_in_place)
 {
 	CHECK_STR(set("{\"a\" : {\"b\":  1 , \"c\":2}}", "a.b", "true"),
 		  "{\"a\" : {\"b\":  true , \"c\":2}}");
 	CHECK_STR(set("{\"a\": null}", "a", "1"), "{\"a\": 1}");
 }
 
-TEST(a_new_key_goes_last_and_looks_like_the_others)
+TEST(a_new_key_is_appended_in_the_files_style)
 {
 	CHECK_STR(set("{\n    \"z\": 1,\n    \"a\": {\n        \"x\": []\n    }\n}\n",
 		      "a.y", "true"),
@@ -52,7 +52,7 @@ TEST(a_new_key_goes_last_and_looks_like_the_others)
 		  "{\r\n  \"z\": 1,\r\n  \"a\": 2\r\n}");
 }
 
-TEST(empty_files_and_objects)
+TEST(keys_are_added_to_empty_files_and_objects)
 {
 	CHECK_STR(set("", "a.b", "1"),
 		  "{\n  \"a\": {\n    \"b\": 1\n  }\n}\n");
@@ -64,7 +64,7 @@ TEST(empty_files_and_objects)
 		  "{\"a\": {\n    \"b\": 1\n  }}");
 }
 
-TEST(lists_grow_at_their_end)
+TEST(list_entries_are_appended)
 {
 	CHECK_STR(append("{\"a\": [\"x\"]}", "a", "y"),
 		  "{\"a\": [\"x\", \"y\"]}");
@@ -92,7 +92,7 @@ static const char *removed(const char *text, size_t index)
 	return buf_str(&out);
 }
 
-TEST(an_entry_goes_with_its_comma)
+TEST(removing_an_entry_removes_its_comma)
 {
 	CHECK_STR(removed("{\"a\": [ 1 ]}", 0), "{\"a\": []}");
 	CHECK_STR(removed("{\"a\": [1, {\"x\": []}, 3]}", 0),
@@ -115,7 +115,7 @@ TEST(any_value_can_be_added)
 	CHECK_STR(removed(buf_str(&out), 1), text);
 }
 
-TEST(what_cannot_be_edited_says_so)
+TEST(edits_of_other_types_fail_with_a_message)
 {
 	CHECK_STR(set("[]", "a", "1"), "! f: must be an object: { ... }");
 	CHECK_STR(set("{\"a\": 1}", "a.b", "1"), "! f: a must be an object");

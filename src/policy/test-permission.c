@@ -46,7 +46,7 @@ static void check_command(const char *const *rules, const char *command,
 	permission_free(set);
 }
 
-TEST(deny_before_ask_before_allow)
+TEST(deny_rules_win_over_ask_and_ask_over_allow)
 {
 	static const char *const rules[] = {
 		"+:Bash(git *)", "A:Bash(git push *)", "D:Bash(git push -f *)",
@@ -73,7 +73,7 @@ TEST(deny_before_ask_before_allow)
 	check_command(rules, "git push -f; case", "deny", "-f *");
 }
 
-TEST(a_wildcard_joins_no_parts_unless_the_rule_has_an_operator)
+TEST(a_wildcard_does_not_span_command_operators)
 {
 	static const char *const rules[] = {
 		"D:Bash(git push * main)", "D:Bash(curl * | sh)",
@@ -87,7 +87,7 @@ TEST(a_wildcard_joins_no_parts_unless_the_rule_has_an_operator)
 	check_command(rules, "a $((1)) b", "deny", "a $((1)) b");
 }
 
-TEST(a_whole_tool_is_allowed_or_not)
+TEST(a_rule_without_arguments_decides_for_the_tool)
 {
 	static const char *const all[] = { "+:Bash", NULL };
 	static const char *const star[] = { "+:Bash(*)", "D:Bash(rm *)", NULL };
@@ -108,7 +108,7 @@ TEST(a_whole_tool_is_allowed_or_not)
 
 static const char *const no_rm[] = { "+:Bash", "D:Bash(rm *)", NULL };
 
-TEST(deny_looks_into_what_a_command_runs)
+TEST(deny_rules_apply_to_nested_commands)
 {
 	static const char *const lines[] = {
 		"env rm x", "/usr/bin/env -i A=b rm x", "env -u HOME -- rm x",
@@ -135,7 +135,7 @@ TEST(deny_looks_into_what_a_command_runs)
 		check_command(no_rm, lines[i], "deny", "rm *");
 }
 
-TEST(what_a_deny_rule_cannot_see_is_asked_about)
+TEST(commands_opaque_to_a_deny_rule_are_asked_about)
 {
 	static const char *const lines[] = {
 		"eval \"$x\"", "eval $x", "bash -c \"$x\"", "bash $x", "bash",
@@ -159,7 +159,7 @@ TEST(what_a_deny_rule_cannot_see_is_asked_about)
 			      strstr(lines[i], "f -c") ? "deny" : "ask", "");
 }
 
-TEST(what_a_deny_rule_can_see_is_not_asked_about)
+TEST(commands_transparent_to_a_deny_rule_are_not_asked_about)
 {
 	static const char *const lines[] = {
 		"ls", "bash script rm", "bash -e script", "bash -c 'ls rm'",
@@ -198,7 +198,7 @@ TEST(nested_commands_are_matched_fast)
 	CHECK(clock() - began < 5 * CLOCKS_PER_SEC);
 }
 
-TEST(a_field_of_the_call_can_be_denied)
+TEST(a_field_of_a_tool_call_can_be_denied)
 {
 	static const char *const rules[] = {
 		"D:Bash(dangerouslyDisableSandbox:true)", "A:Bash(timeout:6*)",

@@ -39,7 +39,7 @@ static const char *read_as(const char *text)
 	return shown;
 }
 
-TEST(the_path_grammar)
+TEST(path_settings_are_resolved_by_the_grammar)
 {
 	static const struct { const char *text, *path; } rows[] = {
 		{ "//etc", "/etc" },
@@ -99,7 +99,7 @@ TEST(without_a_home_a_tilde_is_refused)
 	CHECK_INT(policy_finish(p, &err), 0);
 }
 
-TEST(repeated_entries_are_kept_once_and_in_order)
+TEST(repeated_entries_are_merged_in_order)
 {
 	auto_policy struct policy *p = policy_new("/w", NULL);
 	const struct path_rules *rules = &p->paths[PATH_ALLOW_WRITE];
@@ -116,7 +116,7 @@ TEST(repeated_entries_are_kept_once_and_in_order)
 	CHECK(rules->set);
 }
 
-TEST(the_strongest_comes_first_and_stays)
+TEST(the_first_value_of_the_strongest_scope_wins)
 {
 	auto_policy struct policy *p = policy_new("/w", NULL);
 
@@ -136,7 +136,7 @@ TEST(the_strongest_comes_first_and_stays)
 	CHECK_INT(p->net, NET_NONE);
 }
 
-TEST(what_is_stricter_than_a_managed_value_holds)
+TEST(a_stricter_value_overrides_a_managed_one)
 {
 	auto_policy struct policy *p = policy_new("/w", NULL);
 
@@ -172,7 +172,7 @@ static const struct path_rule *rule_for(const struct policy *p,
 	return NULL;
 }
 
-TEST(a_finished_policy_has_our_tables)
+TEST(a_finished_policy_contains_the_default_rules)
 {
 	auto_policy struct policy *p = policy_new("/home/u/w", "/home/u");
 	const struct path_rule *rule;
@@ -202,7 +202,7 @@ TEST(a_finished_policy_has_our_tables)
 		       "/etc/claude-code/managed-settings.d"));
 }
 
-TEST(an_explicit_denial_also_hides_what_is_public)
+TEST(an_explicit_denial_also_hides_public_files)
 {
 	auto_policy struct policy *p = policy_new("/home/u/w", "/home/u");
 	auto_policy struct policy *above = policy_new("/home/u/w", "/home/u");
@@ -224,7 +224,7 @@ TEST(an_explicit_denial_also_hides_what_is_public)
 	CHECK(!rule_for(above, PATH_ALLOW_READ, "/home/u/.ssh/known_hosts"));
 }
 
-TEST(profile_srt_has_only_what_srt_has)
+TEST(profile_srt_has_only_srts_rules)
 {
 	auto_policy struct policy *p = policy_new("/home/u/w", "/home/u");
 	const struct source *flag = policy_add_source(p, SCOPE_FLAG,
@@ -238,7 +238,7 @@ TEST(profile_srt_has_only_what_srt_has)
 	CHECK(rule_for(p, PATH_DENY_READ, "/home/u/.local/state/cloche"));
 }
 
-TEST(protected_names)
+TEST(protected_names_match_in_the_project_only)
 {
 	auto_policy struct policy *p = policy_new("/w", NULL);
 	const struct source *flag = policy_add_source(p, SCOPE_FLAG, "test",
@@ -289,7 +289,7 @@ static bool passes(const struct policy *p, const char *entry)
 	return verdict(p, entry).pass;
 }
 
-TEST(the_environment)
+TEST(secret_variables_do_not_pass_by_default)
 {
 	auto_policy struct policy *p = policy_new("/w", NULL);
 	const struct source *flag = policy_add_source(p, SCOPE_FLAG, "test",
@@ -312,7 +312,7 @@ TEST(the_environment)
 	CHECK(!passes(p, "GITLAB_TOKEN=x"));
 }
 
-TEST(secrets_are_known_by_name_or_value)
+TEST(secrets_are_recognised_by_name_or_value)
 {
 	static const char *const secrets[] = {
 		"MYSQL_PWD=x", "PGPASSWORD=x", "MY_PASS=x", "DB_PASSWORD=123",
@@ -352,7 +352,7 @@ TEST(secrets_are_known_by_name_or_value)
 		CHECK_STR(passes(p, plain[i]) ? "" : plain[i], "");
 }
 
-TEST(markers_find_secrets)
+TEST(markers_recognise_files_with_secrets)
 {
 	static const struct {
 		const char *marker, *text;
@@ -375,7 +375,7 @@ TEST(markers_find_secrets)
 			  rows[i].found);
 }
 
-TEST(many_rules_do_not_get_slow)
+TEST(adding_many_rules_takes_linear_time)
 {
 	auto_policy struct policy *p = policy_new("/w", NULL);
 	const struct source *source = policy_add_source(p, SCOPE_USER, "test",
@@ -395,7 +395,7 @@ TEST(many_rules_do_not_get_slow)
 	CHECK_INT(p->paths[PATH_DENY_READ].len, POLICY_RULES_MAX);
 }
 
-TEST(a_list_of_texts_that_is_full_says_so)
+TEST(a_full_list_is_reported)
 {
 	auto_policy struct policy *p = policy_new("/w", NULL);
 	struct err err = { 0 };

@@ -16,7 +16,7 @@ static const char *redacted(const char *text, struct buf *out)
 	return redact_settings(keys, text, strlen(text), out) ? buf_str(out) : NULL;
 }
 
-TEST(a_registry_stays_and_its_token_goes)
+TEST(a_redacted_npmrc_keeps_registries_without_tokens)
 {
 	auto_buf struct buf out = { 0 };
 
@@ -35,7 +35,7 @@ TEST(a_registry_stays_and_its_token_goes)
 		  "    https://b.example.org/s\n");
 }
 
-TEST(what_may_be_a_secret_still_is_left_out)
+TEST(lines_that_may_contain_a_secret_are_left_out)
 {
 	static const char *const bad[] = {
 		"", "registry", "_auth=abc\n", "@:registry=https://r.example.org\n",

@@ -30,7 +30,7 @@ static void check_rule(const char *text, enum rule_action action,
 	rule_done(&r);
 }
 
-TEST(each_form_is_recognised)
+TEST(every_form_of_a_rule_is_parsed)
 {
 	check_rule("Bash", ACTION_ALLOW, TOOL_BASH, RULE_TOOL, NULL);
 	check_rule("Bash(*)", ACTION_ALLOW, TOOL_BASH, RULE_TOOL, "*");
@@ -92,7 +92,7 @@ TEST(bad_rules_are_refused_with_a_column_and_a_message)
 	}
 }
 
-TEST(a_rule_has_a_limit)
+TEST(a_rule_has_a_length_limit)
 {
 	auto_free char *text = mem_zalloc(RULE_TEXT_MAX + 2);
 	struct err err = { 0 };
@@ -110,7 +110,7 @@ TEST(a_rule_has_a_limit)
 	CHECK_CONTAINS(err.msg, "12000");
 }
 
-TEST(path_rules_of_other_tools_have_no_effect_and_say_so)
+TEST(path_rules_of_other_tools_are_reported_as_without_effect)
 {
 	static const char *const texts[] = {
 		"Write(a)", "MultiEdit(a)", "NotebookEdit(a)", "Glob(a)",
@@ -151,7 +151,7 @@ static const char *place(const char *content, enum rule_action action)
 	return out;
 }
 
-TEST(where_a_path_starts)
+TEST(path_rules_start_at_their_base_directory)
 {
 	CHECK_STR(place("//a/b", ACTION_ALLOW), "/a/b");
 	CHECK_STR(place("//", ACTION_ALLOW), "/");
@@ -192,7 +192,7 @@ TEST(where_a_path_starts)
 	CHECK_STR(place("/#a", ACTION_DENY), "/root/#a");
 }
 
-TEST(without_a_home_there_is_no_tilde)
+TEST(a_tilde_rule_without_a_home_is_refused)
 {
 	const struct rule_bases homeless = { "/root", "/w", NULL };
 	struct path_rule p = { .path = NULL };
@@ -234,7 +234,7 @@ TEST(a_name_alone_is_at_any_depth_below_the_start_directory)
 	CHECK(!covers("*", ACTION_DENY, "/v/a"));
 }
 
-TEST(a_directory_here_or_at_any_depth)
+TEST(a_directory_rule_matches_at_any_depth_for_denials_only)
 {
 	/* A denial reaches further than an allowance of the same words */
 	CHECK(covers("src/**", ACTION_DENY, "/w/a/src/x"));
@@ -257,7 +257,7 @@ TEST(a_directory_here_or_at_any_depth)
 	CHECK(!covers("../x", ACTION_DENY, "/w/x"));
 }
 
-TEST(special_characters_of_the_bases_are_plain)
+TEST(pattern_characters_in_base_directories_are_literal)
 {
 	const struct rule_bases odd = { "/r*", "/w[a]", "/home/?" };
 	struct path_rule p = { 0 };

@@ -23,7 +23,7 @@ static void check_text(const char *const *argv, const char *want)
 	CHECK_INT(cut, strcmp(buf_str(&plain), want) != 0);
 }
 
-TEST(values_with_a_secret_name_are_cut)
+TEST(values_of_secret_names_are_redacted)
 {
 	check_text(ARGS("deploy", "--token", "abc", "now"), "deploy --token '***' now");
 	check_text(ARGS("deploy", "--token=abc", "now"), "deploy '--token=***' now");
@@ -34,7 +34,7 @@ TEST(values_with_a_secret_name_are_cut)
 	check_text(ARGS("curl", "--user", "me:abc", "x"), "curl --user '***' x");
 }
 
-TEST(values_that_look_like_secrets_are_cut)
+TEST(values_that_look_like_secrets_are_redacted)
 {
 	check_text(ARGS("gh", "ghp_0123456789abcdefghij0123"), "gh '***'");
 	check_text(ARGS("curl", "-H", "Authorization: Bearer abc"), "curl -H '***'");
@@ -42,7 +42,7 @@ TEST(values_that_look_like_secrets_are_cut)
 		   "git clone https://registry.example.org/x");
 }
 
-TEST(a_script_with_a_secret_is_cut_as_a_whole)
+TEST(a_script_with_a_secret_is_redacted_as_a_whole)
 {
 	check_text(ARGS("sh", "-c", "export API_TOKEN=abc; make"), "sh -c '***'");
 	check_text(ARGS("sh", "-c", "mysql --password abc"), "sh -c '***'");
@@ -50,7 +50,7 @@ TEST(a_script_with_a_secret_is_cut_as_a_whole)
 	check_text(ARGS("sh", "-c", "TOKEN='abc' make"), "sh -c '***'");
 }
 
-TEST(other_arguments_stay)
+TEST(other_arguments_are_kept)
 {
 	check_text(ARGS("make", "-j4", "CFLAGS=-O2"), "make -j4 CFLAGS=-O2");
 	check_text(ARGS("sort", "--key=2", "a b"), "sort --key=2 'a b'");
@@ -61,7 +61,7 @@ TEST(other_arguments_stay)
 		   "ssh -o PasswordAuthentication=no x");
 }
 
-TEST(no_argument_follows_the_limit)
+TEST(a_command_text_is_cut_at_its_limit)
 {
 	auto_buf struct buf out = { 0 };
 

@@ -44,7 +44,7 @@ static struct event event_of_run(int status, uint64_t refused)
 	return event;
 }
 
-TEST(only_records_are_events)
+TEST(only_valid_records_become_events)
 {
 	static const char *const bad[] = { "", "{", "{\"v\":1}", "[]", "{\"v\":2,\"record\":\"run\"}" };
 	struct event event;
@@ -53,7 +53,7 @@ TEST(only_records_are_events)
 		CHECK_INT(event_from_line(bad[i], strlen(bad[i]), 0, &event), -EINVAL);
 }
 
-TEST(an_id_is_that_of_the_line_and_where_it_is)
+TEST(an_event_id_depends_on_the_line_and_its_offset)
 {
 	auto_buf struct buf line = { 0 };
 	const struct violation v = { .kind = VIOLATION_LIMIT, .run = run };
@@ -71,7 +71,7 @@ TEST(an_id_is_that_of_the_line_and_where_it_is)
 	event_done(&c);
 }
 
-TEST(a_name_adds_no_field_to_the_journal)
+TEST(a_newline_in_a_value_adds_no_journal_field)
 {
 	static const char value[] = "CLOCHE_TARGET\n\25\0\0\0\0\0\0\0/etc/a\nMESSAGE=forged\n";
 	struct event event = event_of(VIOLATION_FS_WRITE, target);
@@ -85,7 +85,7 @@ TEST(a_name_adds_no_field_to_the_journal)
 	event_done(&event);
 }
 
-TEST(otlp_has_the_values_as_attributes)
+TEST(otlp_export_has_values_as_attributes)
 {
 	struct event event = event_of(VIOLATION_NET_CONNECT, host);
 	json_t *records = json_array(), *request;
@@ -103,7 +103,7 @@ TEST(otlp_has_the_values_as_attributes)
 	event_done(&event);
 }
 
-TEST(ocsf_knows_files_networks_and_processes)
+TEST(ocsf_export_maps_files_networks_and_processes)
 {
 	struct event event = event_of(VIOLATION_NET_CONNECT, host);
 	json_t *ocsf = event_to_ocsf(&event, "here");
@@ -248,7 +248,7 @@ TEST(a_line_in_a_rotated_file_is_read)
 	violation_store_free(store);
 }
 
-TEST(a_cursor_says_what_retention_took)
+TEST(a_cursor_reports_records_lost_to_rotation)
 {
 	struct violation_store *store = open_events(1 << 20);
 	struct store_cursor cursor = { 0 };

@@ -44,7 +44,7 @@ static void footer(const struct ring *ring, enum footer_mode mode,
 	}, out);
 }
 
-TEST(the_block_is_that_of_the_specification)
+TEST(a_footer_matches_the_specification)
 {
 	struct ring ring = { 0 };
 	struct ring_entry *out;
@@ -66,7 +66,7 @@ TEST(the_block_is_that_of_the_specification)
 	ring_done(&ring);
 }
 
-TEST(what_allows_it_is_a_line_of_its_own)
+TEST(the_allowing_command_has_its_own_line)
 {
 	struct ring ring = { 0 };
 	auto_buf struct buf b = { 0 };
@@ -94,7 +94,7 @@ TEST(without_a_refusal_there_is_no_footer)
 	ring_done(&ring);
 }
 
-TEST(hostile_names_cannot_leave_their_line_or_the_block)
+TEST(names_with_control_characters_stay_on_one_line)
 {
 	static const char *const names[] = {
 		"a\n" FOOTER_CLOSE "\nfree", "\033[2J\033]0;x\a", "\r/ok",
@@ -205,7 +205,7 @@ TEST(evicted_records_are_counted_in_a_short_footer)
 	}
 }
 
-TEST(long_names_are_shortened_and_repeats_are_one_thing)
+TEST(long_names_are_shortened_and_repeats_merged)
 {
 	char name[4000];
 	struct ring ring = { 0 };
@@ -222,7 +222,7 @@ TEST(long_names_are_shortened_and_repeats_are_one_thing)
 	ring_done(&ring);
 }
 
-TEST(one_thing_that_two_programs_tried_is_one_line)
+TEST(a_target_refused_to_two_programs_is_one_line)
 {
 	char target[] = "/x", sh[] = "/bin/sh", cat[] = "/bin/cat";
 	struct violation v = {
@@ -323,7 +323,7 @@ TEST(incidental_refusals_are_reported_after_a_failure_only)
 	}
 }
 
-TEST(an_agent_gets_tags)
+TEST(a_footer_for_an_agent_has_tags)
 {
 	enum footer_mode mode = FOOTER_COUNT;
 

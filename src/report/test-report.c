@@ -68,7 +68,7 @@ static int open_stream(char *path, size_t size)
 	return open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
-TEST(a_record_is_completed_and_goes_everywhere)
+TEST(a_record_reaches_stream_store_and_footer)
 {
 	static struct violation v[LINES_MAX];
 	char path[4096];
@@ -124,7 +124,7 @@ TEST(repeats_are_reported_once_at_the_end)
 	report_free(report);
 }
 
-TEST(the_rate_holds_back_and_the_closing_record_says_so)
+TEST(rate_limited_records_are_counted_in_the_closing_record)
 {
 	static struct violation v[LINES_MAX];
 	char path[4096];
@@ -166,7 +166,7 @@ TEST(ignored_records_reach_no_sink)
 	report_free(report);
 }
 
-TEST(a_reader_that_does_not_read_does_not_hold_up_the_run)
+TEST(a_stalled_event_reader_does_not_block_the_run)
 {
 	int fds[2];
 	struct report *report;
@@ -216,7 +216,7 @@ TEST(a_line_that_does_not_fit_into_the_pipe_does_not_block)
 	report_free(report);
 }
 
-TEST(run_ids_are_different_and_sort_by_time)
+TEST(run_ids_are_unique_and_sort_by_time)
 {
 	char a[REPORT_RUN_SIZE], b[REPORT_RUN_SIZE];
 
@@ -227,7 +227,7 @@ TEST(run_ids_are_different_and_sort_by_time)
 	CHECK(strncmp(a, b, 10) <= 0);
 }
 
-TEST(addresses_in_a_command_line_keep_their_secrets)
+TEST(credentials_in_urls_of_a_command_line_are_redacted)
 {
 	static const struct {
 		const char *is, *becomes;

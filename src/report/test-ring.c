@@ -11,7 +11,7 @@ static struct violation record(char *target, char *exe)
 				    .target = target, .exe = exe };
 }
 
-TEST(the_same_kind_target_and_program_is_counted)
+TEST(repeats_of_kind_target_and_program_are_counted)
 {
 	char etc[] = "/etc/x", node[] = "node", sh[] = "sh";
 	struct ring ring = { 0 };
@@ -36,7 +36,7 @@ TEST(the_same_kind_target_and_program_is_counted)
 	ring_done(&ring);
 }
 
-TEST(the_hundred_and_first_pushes_out_the_oldest)
+TEST(record_101_evicts_the_oldest)
 {
 	struct ring ring = { 0 };
 	struct ring_entry *out;
@@ -62,7 +62,7 @@ TEST(the_hundred_and_first_pushes_out_the_oldest)
 	ring_done(&ring);
 }
 
-TEST(fifty_lines_a_second_and_no_more)
+TEST(at_most_50_lines_a_second_pass)
 {
 	struct rate rate = { 0 };
 

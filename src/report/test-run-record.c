@@ -29,7 +29,7 @@ static const struct run_record example = {
 	.refused = { [VIOLATION_FS_WRITE] = 3, [VIOLATION_NET_DNS] = 1 },
 };
 
-TEST(a_record_comes_back)
+TEST(a_run_record_is_parsed_back)
 {
 	auto_buf struct buf line = { 0 };
 	struct run_record r;
@@ -85,7 +85,7 @@ TEST(a_run_without_an_end_is_running_or_was_killed)
 	CHECK(!run_record_is_running(&record));
 }
 
-TEST(other_lines_are_no_records)
+TEST(malformed_lines_are_not_run_records)
 {
 	static const char *const bad[] = {
 		"", "{", "[\"record\"]", "{\"record\":\"run\"}",
@@ -136,7 +136,7 @@ static int count_refusal(void *arg, const struct violation *v)
 	return 0;
 }
 
-TEST(a_hundred_writers_at_once)
+TEST(one_hundred_concurrent_writers_lose_no_record)
 {
 	const struct violation refusal = { .kind = VIOLATION_FS_WRITE, .run = id };
 	struct violation_store *store = open_runs(VIOLATION_STORE_FILE_MAX);
@@ -162,7 +162,7 @@ TEST(a_hundred_writers_at_once)
 	violation_store_free(store);
 }
 
-TEST(torn_lines_and_other_versions_are_passed_over)
+TEST(torn_lines_and_other_versions_are_skipped)
 {
 	static const char torn[] = "{\"v\":1,\"record\":\"run\",\"sta\n{\"v\":9}\n\n\377\n";
 	struct violation_store *store = open_runs(VIOLATION_STORE_FILE_MAX);
@@ -178,7 +178,7 @@ TEST(torn_lines_and_other_versions_are_passed_over)
 	violation_store_free(store);
 }
 
-TEST(runs_count_for_the_size_of_the_store)
+TEST(run_records_count_towards_the_store_size)
 {
 	struct violation_store *store = open_runs(1000);
 	unsigned int runs = 0;
@@ -190,7 +190,7 @@ TEST(runs_count_for_the_size_of_the_store)
 	violation_store_free(store);
 }
 
-TEST(the_digest_is_that_of_the_rules)
+TEST(a_policy_digest_depends_on_the_rules_only)
 {
 	struct policy *a = policy_new("/p", "/home/me"), *b = policy_new("/p", "/home/me");
 	char first[POLICY_DIGEST_SIZE], second[POLICY_DIGEST_SIZE];

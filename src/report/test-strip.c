@@ -44,7 +44,7 @@ TEST(blocks_are_removed_with_their_newline)
 	check_strip("a" FOOTER_OPEN "<</sandbox_" FOOTER_CLOSE "b", "ab");
 }
 
-TEST(a_terminals_line_ends_go_too)
+TEST(blocks_with_CRLF_line_ends_are_removed)
 {
 	check_strip("a\r\n" FOOTER_OPEN "\r\nx\r\n" FOOTER_CLOSE "\r\nb\r\n",
 		    "a\r\nb\r\n");
@@ -52,13 +52,13 @@ TEST(a_terminals_line_ends_go_too)
 	check_strip(FOOTER_OPEN FOOTER_CLOSE "\rb", "\rb");
 }
 
-TEST(what_is_never_closed_comes_back)
+TEST(an_unclosed_block_is_kept)
 {
 	check_strip("a" FOOTER_OPEN "\nb", "a" FOOTER_OPEN "\nb");
 	check_strip(FOOTER_CLOSE "\n", FOOTER_CLOSE "\n");
 }
 
-TEST(a_block_beyond_the_limit_is_not_ours)
+TEST(a_block_beyond_the_limit_is_kept)
 {
 	auto_buf struct buf text = { 0 }, out = { 0 };
 
@@ -74,7 +74,7 @@ TEST(a_block_beyond_the_limit_is_not_ours)
 	CHECK_INT(out.len, text.len - strlen(BLOCK));
 }
 
-TEST(many_openings_cost_no_more_than_their_length)
+TEST(many_open_tags_take_linear_time)
 {
 	auto_buf struct buf text = { 0 }, out = { 0 };
 	const clock_t start = clock();

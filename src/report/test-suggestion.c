@@ -33,7 +33,7 @@ static void check(enum violation_kind kind, const char *target,
 	free(v.suggest_command);
 }
 
-TEST(each_kind_has_its_line)
+TEST(each_kind_has_its_suggestion)
 {
 	check(VIOLATION_FS_WRITE, "/etc/hosts", NULL,
 	      "sandbox.filesystem.allowWrite += \"/etc/hosts\"",
@@ -57,14 +57,14 @@ TEST(each_kind_has_its_line)
 	check(VIOLATION_LIMIT, "time", NULL, NULL, NULL);
 }
 
-TEST(names_that_cannot_be_typed_get_none)
+TEST(names_with_control_characters_get_no_suggestion)
 {
 	check(VIOLATION_FS_WRITE, "/a\nb", NULL, NULL, NULL);
 	check(VIOLATION_FS_WRITE, "", NULL, NULL, NULL);
 	check(VIOLATION_FS_WRITE, NULL, NULL, NULL, NULL);
 }
 
-TEST(a_name_that_would_be_a_pattern_gets_none)
+TEST(names_with_pattern_characters_get_no_suggestion)
 {
 	check(VIOLATION_FS_WRITE, "/etc/*", NULL, NULL, NULL);
 	check(VIOLATION_FS_READ, "/home/u/**", NULL, NULL, NULL);
@@ -72,7 +72,7 @@ TEST(a_name_that_would_be_a_pattern_gets_none)
 	check(VIOLATION_UNIX_SOCKET, "/run/?", NULL, NULL, NULL);
 }
 
-TEST(the_directory_of_such_a_name_can_be_typed)
+TEST(an_untypable_name_gets_its_directory_suggested)
 {
 	struct violation v = { .kind = VIOLATION_FS_WRITE,
 			       .target = literal("/a/b/c/d\ne") };
@@ -83,7 +83,7 @@ TEST(the_directory_of_such_a_name_can_be_typed)
 	free(v.suggest_command);
 }
 
-TEST(a_rule_is_lifted_where_it_was_written)
+TEST(a_suggestion_names_the_file_of_the_denying_rule)
 {
 	struct violation v = {
 		.kind = VIOLATION_FS_WRITE, .target = literal("/p/x"),
@@ -108,7 +108,7 @@ static void check_for(const char *command, const struct rerun *how, const char *
 		CHECK(!got);
 }
 
-TEST(a_line_is_for_the_run_that_was_refused)
+TEST(a_suggestion_carries_the_options_of_its_run)
 {
 	const struct rerun plain = { "", "make", NULL, false },
 		there = { " --cwd '/a b'", "make", "/a b", false },
@@ -137,7 +137,7 @@ TEST(a_line_is_for_the_run_that_was_refused)
 	check_for("cloche violations restore abc", &alone, "cloche violations restore abc");
 }
 
-TEST(ignore_rules_need_the_command_and_the_text)
+TEST(an_ignore_rule_matches_command_and_text)
 {
 	struct list_rule rules[] = {
 		{ .detail = literal("npm"), .text = literal("/etc/hosts") },

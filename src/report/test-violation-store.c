@@ -89,7 +89,7 @@ static const char *file_path(const char *name)
 	return path;
 }
 
-TEST(records_come_back_in_order)
+TEST(records_are_read_back_in_order)
 {
 	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
 	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
@@ -108,7 +108,7 @@ TEST(records_come_back_in_order)
 	free(seen);
 }
 
-TEST(sixty_four_writers_lose_nothing)
+TEST(sixty_four_writers_lose_no_record)
 {
 	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
 
@@ -200,7 +200,7 @@ TEST(a_huge_file_is_read_from_its_end_and_rotated)
 	violation_store_free(store);
 }
 
-TEST(a_full_disk_loses_one_line_and_nothing_else)
+TEST(a_full_disk_loses_one_record_only)
 {
 	const struct rlimit most = { 1000, 1000 };
 	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
@@ -218,7 +218,7 @@ TEST(a_full_disk_loses_one_line_and_nothing_else)
 	violation_store_free(store);
 }
 
-TEST(four_files_of_the_given_size)
+TEST(a_store_keeps_four_files_of_the_given_size)
 {
 	enum { FILE_MAX = 8 << 10, RECORD_MAX = 512 };
 	struct violation_store *store = open_store(FILE_MAX);
@@ -281,7 +281,7 @@ TEST(damaged_lines_are_skipped)
 	free(seen);
 }
 
-TEST(a_link_in_the_place_of_the_file_is_not_followed)
+TEST(a_symlink_in_place_of_the_store_is_not_followed)
 {
 	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
 	struct violation v = { .kind = VIOLATION_LIMIT };
@@ -294,7 +294,7 @@ TEST(a_link_in_the_place_of_the_file_is_not_followed)
 	violation_store_free(store);
 }
 
-TEST(clearing_removes_all_and_open_writers_go_on)
+TEST(clearing_removes_all_records_under_open_writers)
 {
 	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
 	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
@@ -332,7 +332,7 @@ static int until_last(void *arg, const struct violation *v)
 	return n == EACH - 1;
 }
 
-TEST(following_sees_new_records_across_a_rotation)
+TEST(a_follower_reads_new_records_across_a_rotation)
 {
 	enum { FILE_MAX = EACH * 100 };
 	struct violation_store *store = open_store(FILE_MAX), *reader;

@@ -34,7 +34,7 @@ static struct violation sample(void)
 	};
 }
 
-TEST(a_record_is_the_line_of_the_specification)
+TEST(a_record_matches_the_specification)
 {
 	const struct violation v = sample();
 	auto_buf struct buf b = { 0 };
@@ -55,7 +55,7 @@ TEST(a_record_is_the_line_of_the_specification)
 		  "\"count\":1}\n");
 }
 
-TEST(every_field_comes_back)
+TEST(every_field_is_parsed_back)
 {
 	struct violation v = sample(), back;
 	auto_buf struct buf b = { 0 };
@@ -83,7 +83,7 @@ TEST(every_field_comes_back)
 	CHECK(!back.run && !back.suggest_command);
 }
 
-TEST(an_empty_record_comes_back_empty)
+TEST(an_empty_record_is_parsed_back)
 {
 	const struct violation v = { .kind = VIOLATION_LIMIT };
 	struct violation back;
@@ -98,7 +98,7 @@ TEST(an_empty_record_comes_back_empty)
 	CHECK_INT(back.count, 1);
 }
 
-TEST(hostile_names_are_one_harmless_line)
+TEST(names_of_any_bytes_are_one_escaped_line)
 {
 	struct violation v = sample(), back;
 	auto_buf struct buf b = { 0 };
@@ -159,7 +159,7 @@ TEST(the_worst_record_is_within_the_limit_of_a_line)
 				      NULL), -EINVAL);
 }
 
-TEST(what_is_not_a_record_is_refused_and_named)
+TEST(malformed_records_are_refused_with_the_field)
 {
 	static const struct { const char *line, *word; } bad[] = {
 		{ "", "record" }, { "[]", "'{'" }, { "{}", "'v'" },
@@ -191,7 +191,7 @@ TEST(what_is_not_a_record_is_refused_and_named)
 	}
 }
 
-TEST(kinds_have_names)
+TEST(every_violation_kind_has_a_unique_name)
 {
 	enum violation_kind kind = VIOLATION_KINDS;
 
@@ -206,7 +206,7 @@ TEST(kinds_have_names)
 	CHECK_STR(violation_kind_words(VIOLATION_FS_READ), "read");
 }
 
-TEST(a_copy_stands_alone)
+TEST(a_copied_record_is_independent)
 {
 	struct violation v = sample(), copy;
 	auto_free char *target = mem_strdup("/x");

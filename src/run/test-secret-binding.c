@@ -45,7 +45,7 @@ TEST(a_name_is_bound_once_with_all_its_hosts)
 		CHECK(policy_has_string(policy, HOST_ALLOW, *h));
 }
 
-TEST(a_service_stands_for_its_variable_and_hosts)
+TEST(a_service_name_expands_to_its_variable_and_hosts)
 {
 	auto_policy struct policy *policy = policy_new("/p", "/home/u");
 	const struct list_rules *list = &policy->lists[LIST_SECRETS];
@@ -56,7 +56,7 @@ TEST(a_service_stands_for_its_variable_and_hosts)
 	CHECK_STR(list->v[1].text, "OPENAI_API_KEY@api.openai.com");
 }
 
-TEST(an_administrators_list_of_hosts_does_not_grow)
+TEST(a_binding_cannot_extend_the_managed_list_of_hosts)
 {
 	auto_policy struct policy *policy = policy_new("/p", "/home/u");
 	struct err err = { 0 };
@@ -69,7 +69,7 @@ TEST(an_administrators_list_of_hosts_does_not_grow)
 	CHECK(!policy_has_string(policy, HOST_ALLOW, "one.test"));
 }
 
-TEST(what_is_wrong_is_refused)
+TEST(malformed_bindings_are_refused)
 {
 	static const char *const wrong[] = {
 		"A",	       "A@",	      "A=v@one.test",
@@ -90,7 +90,7 @@ TEST(what_is_wrong_is_refused)
 	}
 }
 
-TEST(a_key_of_aws_has_three_parts)
+TEST(an_aws_binding_covers_three_variables)
 {
 	auto_policy struct policy *policy = policy_new("/p", "/home/u");
 	const struct list_rules *list = &policy->lists[LIST_SECRETS];
@@ -104,7 +104,7 @@ TEST(a_key_of_aws_has_three_parts)
 	CHECK(list->v[2].detail && !list->v[1].detail);
 }
 
-TEST(hosts_of_aws_must_be_named)
+TEST(an_aws_binding_requires_hosts)
 {
 	auto_policy struct policy *policy = policy_new("/p", "/home/u");
 	struct err err = { 0 };

@@ -28,7 +28,7 @@ static struct settings_watch *start(const char *name, int *changes)
 	return live;
 }
 
-TEST(written_in_place_and_replaced_by_rename)
+TEST(writes_in_place_and_renames_are_reported)
 {
 	int changes = 0;
 	struct settings_watch *live;
@@ -64,7 +64,7 @@ static void wait_for(void)
 }
 
 /* Another process makes files beside it, faster than we read events */
-TEST(a_flood_of_names_does_not_keep_an_edit_from_counting)
+TEST(an_edit_is_reported_despite_an_overflowing_queue)
 {
 	struct pollfd p = { .events = POLLIN };
 	int changes = 0;
@@ -97,7 +97,7 @@ static struct settings_watch *start_there(int *changes)
 	return start("d/settings.json", changes);
 }
 
-TEST(a_loss_counts_when_it_lasts)
+TEST(a_removed_file_is_reported_after_a_delay)
 {
 	int changes = 0;
 	struct settings_watch *live = start_there(&changes);
@@ -114,7 +114,7 @@ TEST(a_loss_counts_when_it_lasts)
 	loop_free(loop);
 }
 
-TEST(an_editor_may_move_it_away_first)
+TEST(a_file_moved_away_and_rewritten_is_one_change)
 {
 	int changes = 0;
 	struct settings_watch *live = start_there(&changes);
@@ -145,7 +145,7 @@ TEST(an_editor_may_move_it_away_first)
 	loop_free(loop);
 }
 
-TEST(a_directory_in_its_place_is_a_loss)
+TEST(a_directory_in_place_of_the_file_is_a_removal)
 {
 	int changes = 0;
 	struct settings_watch *live = start_there(&changes);
@@ -159,7 +159,7 @@ TEST(a_directory_in_its_place_is_a_loss)
 	loop_free(loop);
 }
 
-TEST(its_directory_is_moved_or_removed_and_made_anew)
+TEST(a_recreated_parent_directory_is_watched_again)
 {
 	int changes = 0;
 	struct settings_watch *live = start_there(&changes);
@@ -184,7 +184,7 @@ TEST(its_directory_is_moved_or_removed_and_made_anew)
 	loop_free(loop);
 }
 
-TEST(a_file_whose_directory_does_not_exist_yet)
+TEST(a_file_in_a_missing_directory_is_reported_when_it_appears)
 {
 	int changes = 0;
 	struct settings_watch *live = start("a/b/settings.json", &changes);
@@ -201,7 +201,7 @@ TEST(a_file_whose_directory_does_not_exist_yet)
 	loop_free(loop);
 }
 
-TEST(all_made_at_once_is_seen_too)
+TEST(a_file_created_together_with_its_directories_is_reported)
 {
 	int changes = 0;
 	struct settings_watch *live = start("a/b/settings.json", &changes);
@@ -216,7 +216,7 @@ TEST(all_made_at_once_is_seen_too)
 	loop_free(loop);
 }
 
-TEST(what_a_link_leads_to_counts)
+TEST(changes_of_a_symlinks_target_are_reported)
 {
 	int changes = 0;
 	struct settings_watch *live;
@@ -246,7 +246,7 @@ static void allow_watches(const char *number)
 	CHECK_INT(ns_put("/proc/sys/user/max_inotify_watches", number), 0);
 }
 
-TEST(what_cannot_be_watched_any_more_is_looked_at)
+TEST(files_without_an_inotify_watch_are_polled)
 {
 	int changes = 0;
 	const char *const files[] = { test_path("one.json"),
@@ -265,7 +265,7 @@ TEST(what_cannot_be_watched_any_more_is_looked_at)
 	loop_free(loop);
 }
 
-TEST(a_directory_that_comes_when_no_more_can_be_watched)
+TEST(a_new_directory_without_an_inotify_watch_is_polled)
 {
 	int changes = 0, before;
 	struct settings_watch *live;

@@ -58,7 +58,7 @@ static bool is_read_only(const char *path)
 	return open(path, O_WRONLY | O_CLOEXEC) < 0 && errno == EROFS;
 }
 
-TEST(a_bind_covers_what_stands_there)
+TEST(a_bind_covers_files_and_directories)
 {
 	set_up();
 	CHECK_INT(cover("/tmp/in/secret"), 0);
@@ -69,7 +69,7 @@ TEST(a_bind_covers_what_stands_there)
 	CHECK_INT(dir.fd, -1);
 }
 
-TEST(what_is_bound_to_itself_stays_in_place)
+TEST(a_path_bound_to_itself_cannot_be_renamed)
 {
 	struct stat in;
 
@@ -85,7 +85,7 @@ TEST(what_is_bound_to_itself_stays_in_place)
 }
 
 /* From a copy, and to a copy that was changed meanwhile */
-TEST(what_is_bound_from_elsewhere_is_the_same)
+TEST(a_bind_from_a_clone_requires_the_same_inode)
 {
 	set_up();
 	CHECK_INT(mkdir("/tmp/copy", 0755), 0);
@@ -101,7 +101,7 @@ TEST(what_is_bound_from_elsewhere_is_the_same)
 }
 
 /* A directory that is covered is opened again */
-TEST(binds_go_down_and_up_again)
+TEST(binds_work_on_nested_paths_in_any_order)
 {
 	static const char *const paths[] = {
 		"/tmp/in", "/tmp/in/a", "/tmp/in/a/b", "/tmp/in/a/b/c",
@@ -127,7 +127,7 @@ TEST(binds_go_down_and_up_again)
 }
 
 /* As if it had been made since the plan was made */
-TEST(a_link_at_the_end_does_not_go_unnoticed)
+TEST(a_symlink_as_last_component_fails_with_ESTALE)
 {
 	set_up();
 	CHECK_INT(cover("/tmp/in/link"), -ESTALE);
@@ -138,14 +138,14 @@ TEST(a_link_at_the_end_does_not_go_unnoticed)
 	bind_forget(&dir);
 }
 
-TEST(a_link_on_the_way_is_not_followed)
+TEST(a_symlink_in_the_parents_fails_with_ELOOP)
 {
 	set_up();
 	CHECK_INT(cover("/tmp/around/secret"), -ELOOP);
 	CHECK(!strcmp(test_read("/tmp/in/secret"), "secret"));
 }
 
-TEST(what_was_replaced_is_noticed)
+TEST(a_replaced_file_fails_with_ESTALE)
 {
 	set_up();
 	CHECK_INT(rename("/tmp/in/other", "/tmp/in/secret"), 0);
@@ -153,7 +153,7 @@ TEST(what_was_replaced_is_noticed)
 	bind_forget(&dir);
 }
 
-TEST(what_is_missing_is_an_error)
+TEST(a_missing_path_fails_with_ENOENT)
 {
 	set_up();
 	CHECK_INT(cover("/tmp/in/nothing"), -ENOENT);

@@ -80,7 +80,7 @@ static const char *meant_for(int listener)
 	return text;
 }
 
-TEST(any_address_of_both_families_is_captured_with_the_address_meant)
+TEST(connections_to_any_address_are_captured_with_their_destination)
 {
 	struct listener_set set;
 
@@ -96,7 +96,7 @@ TEST(any_address_of_both_families_is_captured_with_the_address_meant)
 	CHECK_INT(dial("93.184.216.34", "8080"), -ECONNREFUSED);
 }
 
-TEST(a_datagram_to_any_resolver_arrives)
+TEST(a_dns_datagram_to_any_resolver_is_captured)
 {
 	struct listener_set set;
 	const struct sockaddr_in to = {
@@ -132,7 +132,7 @@ TEST(names_resolve_for_programs_that_ask_for_configured_families)
 	freeaddrinfo(list);
 }
 
-TEST(without_a_filter_there_is_loopback_and_nothing_else)
+TEST(an_unfiltered_namespace_has_only_loopback)
 {
 	struct listener_set set;
 
@@ -142,7 +142,7 @@ TEST(without_a_filter_there_is_loopback_and_nothing_else)
 	CHECK_INT(dial("93.184.216.34", "443"), -ENETUNREACH);
 }
 
-TEST(more_ports_are_captured_once_each)
+TEST(every_listed_port_is_captured_once)
 {
 	static const uint16_t capture[] = { 5432, 443, 5432 };
 	static const uint16_t host[] = { 6379 };
@@ -159,7 +159,7 @@ TEST(more_ports_are_captured_once_each)
 	CHECK_INT(set.len, 13);
 }
 
-TEST(too_many_ports_are_refused_and_nothing_stays_open)
+TEST(too_many_ports_are_refused_without_leaking_descriptors)
 {
 	uint16_t capture[LISTENERS_MAX];
 	struct listener_set set;

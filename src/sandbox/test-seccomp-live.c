@@ -86,7 +86,7 @@ static long count_filters(void)
 	return line ? strtol(line + strlen("Seccomp_filters:"), NULL, 10) : -1;
 }
 
-TEST(sockets_by_allow_list)
+TEST(only_listed_socket_families_open)
 {
 	CHECK_INT(try_socket(AF_UNIX | high, SOCK_STREAM, 0), 0);
 	CHECK_INT(try_socket(AF_NETLINK, SOCK_RAW, NETLINK_GENERIC), 0);
@@ -112,7 +112,7 @@ TEST(sockets_by_allow_list)
 	}
 }
 
-TEST(nothing_opens_outside_the_list)
+TEST(no_combination_outside_the_list_opens_a_socket)
 {
 	static const int types[] = { 1, 2, 3, 4, 5, 6, 10 };
 
@@ -134,7 +134,7 @@ TEST(nothing_opens_outside_the_list)
 /* A datagram pair reaches any path; that is why it goes with the sockets. Where
  * those go by path, a listener that is gone refuses.
  */
-TEST(datagram_pairs_go_with_unix_sockets)
+TEST(datagram_socketpairs_follow_the_unix_socket_rule)
 {
 	const struct seccomp_config by_path = {
 		.unix_sockets = SECCOMP_UNIX_BY_PATH,
@@ -170,7 +170,7 @@ TEST(datagram_pairs_go_with_unix_sockets)
 	CHECK_INT(try_socket(AF_UNIX, SOCK_STREAM, 0), EPERM);
 }
 
-TEST(unix_sockets_where_they_are_free)
+TEST(unix_sockets_open_when_allowed)
 {
 	confine(&unix_free);
 	CHECK_INT(try_socket(AF_UNIX, SOCK_STREAM, 0), 0);
@@ -180,7 +180,7 @@ TEST(unix_sockets_where_they_are_free)
 	CHECK_INT(errno, EAFNOSUPPORT);
 }
 
-TEST(no_udp_in_the_landlock_tier)
+TEST(udp_sockets_are_refused_in_the_landlock_tier)
 {
 	const struct seccomp_config config = { .deny_udp = true };
 
@@ -192,7 +192,7 @@ TEST(no_udp_in_the_landlock_tier)
 }
 
 /* A pipe says ENOTTY to every terminal request that reaches the kernel */
-TEST(terminal_requests)
+TEST(terminal_injection_requests_are_refused)
 {
 	static const unsigned int refused[] = {
 		TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS, 0x4b46, 0x4b49, 0x5606,
@@ -292,7 +292,7 @@ TEST(real_calls_get_the_documented_errno)
 	}
 }
 
-TEST(no_ring_can_be_had)
+TEST(io_uring_setup_is_refused)
 {
 	uint64_t params[15] = { 0 };
 	const uint64_t at = (uint64_t)(uintptr_t)params;
@@ -330,7 +330,7 @@ static void *return_argument(void *argument)
 	return argument;
 }
 
-TEST(ordinary_things_still_work)
+TEST(threads_files_and_processes_work_under_the_filter)
 {
 	pthread_t thread;
 	void *result = NULL;
@@ -354,7 +354,7 @@ static void unshare_user(void)
 		_exit(errno);
 }
 
-TEST(nested_namespaces_only_where_allowed)
+TEST(nested_namespaces_are_refused_unless_allowed)
 {
 	const struct seccomp_config nested = { .nested_userns = true };
 
@@ -368,7 +368,7 @@ TEST(nested_namespaces_only_where_allowed)
 	CHECK_INT(WEXITSTATUS(test_in_child(unshare_user)), EPERM);
 }
 
-TEST(no_new_privs_comes_first)
+TEST(installing_without_no_new_privs_fails)
 {
 	struct err err = { 0 };
 	int listener = -2;
@@ -396,7 +396,7 @@ static int add_filter(unsigned int nr, uint32_t answer, unsigned int flags)
 	return sys_seccomp(SECCOMP_SET_MODE_FILTER, flags, &prog);
 }
 
-TEST(a_command_may_tighten_but_not_listen)
+TEST(a_command_may_add_a_filter_but_no_listener)
 {
 	confine(&strict);
 	CHECK_INT(add_filter(SYS_getppid,

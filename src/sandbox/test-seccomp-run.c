@@ -37,7 +37,7 @@ static int confine(const struct seccomp_config *config)
 	return listener;
 }
 
-TEST(what_the_generator_did_not_foresee_is_not_loaded)
+TEST(a_config_without_a_generated_filter_is_refused)
 {
 	const struct seccomp_config odd = { .unix_sockets = SECCOMP_UNIX_COUNT };
 	struct err err = { 0 };
@@ -198,7 +198,7 @@ static void ask_reads(void)
 	CHECK_INT(try(SYS_newfstatat, here, path("/none"), 0, 0), ENOENT);
 }
 
-TEST(the_observer_is_asked_about_changes_only)
+TEST(the_observer_is_notified_of_writes_only)
 {
 	const struct seccomp_config config = { .observe = SECCOMP_OBSERVE_ON };
 
@@ -212,7 +212,7 @@ static void ask_full(void)
 	CHECK_INT(try(SYS_openat, here, path("/none"), O_WRONLY, 0), EXDEV);
 }
 
-TEST(the_full_observer_is_asked_about_reads_too)
+TEST(full_observation_notifies_reads)
 {
 	const struct seccomp_config config = {
 		.observe = SECCOMP_OBSERVE_FULL,
@@ -228,7 +228,7 @@ static void ask_addresses(void)
 	CHECK_INT(try(SYS_openat, here, path("/none"), O_WRONLY, 0), ENOENT);
 }
 
-TEST(sockets_by_path_ask_without_an_observer)
+TEST(unix_sockets_by_path_notify_without_an_observer)
 {
 	const struct seccomp_config config = {
 		.unix_sockets = SECCOMP_UNIX_BY_PATH,
@@ -247,7 +247,7 @@ static void change_after_supervisor(void)
 }
 
 /* A supervisor that is gone must not mean that everything is allowed */
-TEST(a_dead_supervisor_refuses)
+TEST(observed_calls_fail_when_the_supervisor_is_dead)
 {
 	const struct seccomp_config config = { .observe = SECCOMP_OBSERVE_ON };
 	int gate[2], pair[2], listener = -1, status;
@@ -351,7 +351,7 @@ static int run_tool(const struct tool *tool, const struct seccomp_config *config
 	return status;
 }
 
-TEST(ordinary_programs)
+TEST(common_programs_run_under_the_filter)
 {
 	const struct seccomp_config strict = { 0 };
 	int ran = 0;

@@ -199,7 +199,7 @@ static void check_numbers(const struct place *p)
 	}
 }
 
-TEST(every_number_gets_the_answer_of_its_row)
+TEST(every_call_number_gets_the_action_of_its_row)
 {
 	each_program(check_numbers);
 }
@@ -222,7 +222,7 @@ static void check_foreign(const struct place *p)
 	}
 }
 
-TEST(calls_of_another_machine_end_the_process)
+TEST(calls_of_another_architecture_kill_the_process)
 {
 	each_program(check_foreign);
 }
@@ -250,7 +250,7 @@ static void check_sockets(const struct place *p)
 	}
 }
 
-TEST(socket_families_types_and_protocols)
+TEST(socket_arguments_get_the_action_of_their_row)
 {
 	each_program(check_sockets);
 }
@@ -285,7 +285,7 @@ static void check_ranges(const struct place *p)
 		compare_high(p, ioctl_row, 0, i, 0);
 }
 
-TEST(ioctl_requests_and_device_modes)
+TEST(ioctl_requests_and_device_modes_get_the_action_of_their_row)
 {
 	each_program(check_ranges);
 }
@@ -316,7 +316,7 @@ static void check_bits(const struct place *p)
 	}
 }
 
-TEST(flags_bit_by_bit)
+TEST(flag_arguments_are_filtered_bit_by_bit)
 {
 	each_program(check_bits);
 }
@@ -346,7 +346,7 @@ static void check_random(const struct place *p)
 	}
 }
 
-TEST(random_calls)
+TEST(random_calls_get_the_action_of_the_table)
 {
 	const char *seed = getenv("CLOCHE_SEED");
 
@@ -372,7 +372,7 @@ static void check_cached(const struct place *p)
 	CHECK(p->filter->len <= LENGTH_MAX);
 }
 
-TEST(programs_are_short_and_plain_calls_look_at_no_argument)
+TEST(filters_are_short_and_plain_calls_load_no_argument)
 {
 	each_program(check_cached);
 }
@@ -425,12 +425,12 @@ static void check_never(const struct place *p)
 	}
 }
 
-TEST(calls_that_must_never_pass)
+TEST(dangerous_calls_are_refused_in_every_program)
 {
 	each_program(check_never);
 }
 
-TEST(the_program_against_udp_refuses_that_alone)
+TEST(the_udp_filter_refuses_udp_only)
 {
 	for (size_t m = 0; m < ARRAY_SIZE(machines); m++) {
 		const short number = machines[m].numbers[find_name("socket")];
@@ -457,7 +457,7 @@ TEST(the_program_against_udp_refuses_that_alone)
 	}
 }
 
-TEST(the_table_can_be_shown)
+TEST(the_call_table_can_be_printed)
 {
 	struct seccomp_row row;
 	size_t cursor = 0, shown = 0, here = 0;

@@ -84,7 +84,7 @@ static int get(struct store *s, const char *want)
 	return r;
 }
 
-TEST(a_document_comes_back)
+TEST(a_document_is_read_back)
 {
 	struct store *v = begin(), *other;
 
@@ -113,7 +113,7 @@ static char *load(size_t *n)
 	return copy;
 }
 
-TEST(the_file_does_not_show_what_is_in_it)
+TEST(an_encrypted_file_contains_no_plaintext)
 {
 	struct store *v = begin();
 	char *one, *two;
@@ -133,7 +133,7 @@ TEST(the_file_does_not_show_what_is_in_it)
 	close_store(v);
 }
 
-TEST(every_changed_byte_is_noticed)
+TEST(a_change_of_any_byte_is_detected)
 {
 	struct store *v = begin();
 	size_t n;
@@ -207,7 +207,7 @@ TEST(a_wrong_key_is_reported_and_changes_nothing)
 	close_store(v);
 }
 
-TEST(a_passphrase_works_and_a_wrong_one_does_not)
+TEST(a_store_opens_with_the_right_passphrase_only)
 {
 	struct store *v, *wrong;
 
@@ -249,7 +249,7 @@ TEST(a_passphrase_works_and_a_wrong_one_does_not)
 	close_store(v);
 }
 
-TEST(a_key_that_others_can_read_is_mentioned)
+TEST(a_key_readable_by_others_draws_a_warning)
 {
 	struct store *v = begin();
 
@@ -287,7 +287,7 @@ TEST(bad_keys_are_refused)
 	close_store(v);
 }
 
-TEST(without_a_key_a_new_store_is_left_to_others_and_an_old_one_is_not)
+TEST(without_a_key_a_new_store_is_unsupported_and_an_old_one_fails)
 {
 	struct store *v = begin();
 	struct store *none = open_with("cloche", (struct key_source){ 0 });
@@ -324,7 +324,7 @@ TEST(a_key_is_used_without_a_passphrase_prompt)
 }
 
 /* Two machines, one file: this one only reads */
-TEST(a_reader_notices_an_older_file)
+TEST(a_reader_detects_an_older_file)
 {
 	struct store *v = begin();
 	struct private_dir *elsewhere = private_dir_new(test_path("elsewhere"));
@@ -350,7 +350,7 @@ TEST(a_reader_notices_an_older_file)
 	private_dir_free(elsewhere);
 }
 
-TEST(an_older_file_is_noticed)
+TEST(a_writer_detects_an_older_file)
 {
 	struct store *v = begin();
 	size_t n;
@@ -372,7 +372,7 @@ TEST(an_older_file_is_noticed)
 	close_store(v);
 }
 
-TEST(a_header_cannot_ask_for_a_ruinous_scrypt)
+TEST(a_header_with_excessive_scrypt_cost_is_refused)
 {
 	static const unsigned char costs[] = { 0, 13, 21, 63, 255 };
 	struct store *v = begin();

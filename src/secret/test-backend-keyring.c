@@ -69,7 +69,7 @@ static int put(const char *script, size_t n)
 	return r;
 }
 
-TEST(results_are_exit_statuses)
+TEST(exit_statuses_of_the_helper_map_to_results)
 {
 	CHECK_INT(get("#!/bin/sh\n[ \"$*\" = 'read service' ] && echo '{\"a\":1}'",
 		      60000, "{\"a\":1}"), 1);
@@ -90,25 +90,25 @@ TEST(results_are_exit_statuses)
 	CHECK_INT(slow, 0);
 }
 
-TEST(a_document_goes_in_whole)
+TEST(a_large_document_is_written_completely)
 {
 	CHECK_INT(put("#!/bin/sh\n[ $(wc -c) = 500000 ]", 500000), 0);
 	CHECK_INT(put("#!/bin/sh\n[ $(wc -c) = 500001 ]", 500000), -EIO);
 	CHECK_INT(put("#!/bin/sh\nexit 10", 10), -EIO);
 }
 
-TEST(a_helper_that_does_not_read_is_no_trouble)
+TEST(a_helper_that_closes_its_input_is_no_error)
 {
 	CHECK_INT(put("#!/bin/sh\nexec <&-; exit 0", 1 << 19), 0);
 }
 
-TEST(a_lot_goes_both_ways_at_once)
+TEST(large_input_and_output_do_not_deadlock)
 {
 	CHECK_INT(put("#!/bin/sh\nhead -c 500000 /dev/zero; [ $(wc -c) = 500000 ]",
 		      500000), 0);
 }
 
-TEST(one_that_hangs_is_killed_with_its_children)
+TEST(a_hanging_helper_is_killed_with_its_children)
 {
 	CHECK_INT(get("#!/bin/sh\nsleep 1000 & echo '{}'; sleep 1000", 50, ""),
 		  -ETIMEDOUT);
@@ -120,13 +120,13 @@ TEST(one_that_hangs_is_killed_with_its_children)
 	CHECK_INT(slow, 1);		/* It was not waited for again */
 }
 
-TEST(one_that_crashes_is_not_taken_for_an_answer)
+TEST(a_crashed_helper_is_an_error)
 {
 	CHECK_INT(get("#!/bin/sh\necho '{}'; kill -9 $$", 60000, ""), -EPIPE);
 	CHECK_CONTAINS(err.msg, "crashed");
 }
 
-TEST(one_that_prints_without_end_is_killed)
+TEST(a_helper_with_endless_output_is_killed)
 {
 	CHECK_INT(get("#!/bin/sh\nexec yes", 60000, ""), -EMSGSIZE);
 	CHECK_INT(get("#!/bin/sh\nhead -c 524289 /dev/zero", 60000, ""),
@@ -135,7 +135,7 @@ TEST(one_that_prints_without_end_is_killed)
 		  -EPROTO);	/* The limit itself is read, and is no JSON */
 }
 
-TEST(one_that_is_not_installed_is_named_with_its_package)
+TEST(a_missing_helper_is_reported_with_its_package)
 {
 	begin("", 60000);
 	CHECK_INT(unlink(s.helper), 0);
@@ -144,7 +144,7 @@ TEST(one_that_is_not_installed_is_named_with_its_package)
 	check_gone();
 }
 
-TEST(without_a_bus_nothing_is_started)
+TEST(without_a_session_bus_the_helper_is_not_started)
 {
 	const char *mark = test_path("mark");
 
@@ -158,7 +158,7 @@ TEST(without_a_bus_nothing_is_started)
 	CHECK_INT(access(mark, F_OK), 0);
 }
 
-TEST(a_grandchild_that_keeps_the_pipe_holds_nothing_up)
+TEST(a_grandchild_with_the_pipe_open_does_not_delay_the_result)
 {
 	const char *pid = test_path("pid");
 
@@ -167,7 +167,7 @@ TEST(a_grandchild_that_keeps_the_pipe_holds_nothing_up)
 	CHECK_INT(kill((pid_t)strtoul(test_read(pid), NULL, 10), SIGKILL), 0);
 }
 
-TEST(it_gets_no_environment_but_the_table_s_and_no_descriptors)
+TEST(the_helper_gets_listed_variables_and_no_descriptors)
 {
 	const char *env = test_path("env"), *fds = test_path("fds");
 

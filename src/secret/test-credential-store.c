@@ -161,7 +161,7 @@ static const char *seen(void)
 	return data;
 }
 
-TEST(the_first_write_takes_the_best_that_works_and_records_it)
+TEST(the_first_write_selects_and_records_the_best_back_end)
 {
 	begin("", "", "");
 	CHECK_STR(seen(), "");
@@ -172,7 +172,7 @@ TEST(the_first_write_takes_the_best_that_works_and_records_it)
 	CHECK_INT(store_remove(&s, &err), -ENOTSUP);	/* The record counts */
 }
 
-TEST(one_that_does_not_exist_here_is_passed_over)
+TEST(an_unavailable_back_end_is_skipped)
 {
 	begin("-", "", "");
 	fakes[1].fail_write = -ENOTSUP;	/* No key for a new file */
@@ -181,7 +181,7 @@ TEST(one_that_does_not_exist_here_is_passed_over)
 	CHECK_STR(seen(), NEW);
 }
 
-TEST(one_that_fails_is_not_passed_over)
+TEST(a_failing_back_end_is_not_skipped)
 {
 	begin("!", "", "");
 	CHECK_INT(update(), -EACCES);
@@ -194,7 +194,7 @@ TEST(one_that_fails_is_not_passed_over)
 	CHECK_STR(kept_in(), "plaintext");
 }
 
-TEST(the_recorded_one_is_the_only_one)
+TEST(only_the_recorded_back_end_is_used)
 {
 	begin("", "", "");
 	CHECK_INT(update(), 1);
@@ -225,7 +225,7 @@ TEST(a_store_without_a_record_is_found_by_its_data)
 	CHECK_STR(fakes[0].data, "");
 }
 
-TEST(another_back_end_makes_no_second_copy)
+TEST(selecting_another_back_end_makes_no_second_copy)
 {
 	begin("", "", OLD);
 	for (int recorded = 0; recorded < 2; recorded++) {
@@ -240,7 +240,7 @@ TEST(another_back_end_makes_no_second_copy)
 	CHECK_INT(update(), 1);		/* The control */
 }
 
-TEST(a_damaged_store_elsewhere_is_a_store)
+TEST(a_damaged_store_in_another_back_end_is_an_error)
 {
 	begin("", "", "");
 	fakes[1].fail_read = -EBADMSG;
@@ -282,7 +282,7 @@ TEST(a_move_that_fails_changes_nothing)
 	CHECK_INT(store_move(&s, "floppy", &err), -EINVAL);
 }
 
-TEST(a_move_says_that_the_old_copy_is_left)
+TEST(a_move_warns_when_the_old_copy_remains)
 {
 	begin("", "", OLD);
 	fakes[2].fail_remove = -EACCES;
@@ -292,7 +292,7 @@ TEST(a_move_says_that_the_old_copy_is_left)
 	CHECK_STR(kept_in(), "secret-service");
 }
 
-TEST(deleting_everything_forgets_the_record)
+TEST(deleting_a_store_deletes_its_record)
 {
 	begin("", "", "");
 	CHECK_INT(update(), 1);
@@ -316,7 +316,7 @@ TEST(deleting_an_unused_copy_keeps_the_record)
 	CHECK_STR(seen(), NEW);
 }
 
-TEST(a_record_that_names_nothing_is_refused)
+TEST(a_record_with_an_unknown_back_end_is_refused)
 {
 	begin("", "", OLD);
 	CHECK_INT(private_dir_write(s.dir, "credentials.backend", "floppy\n", 7,
@@ -339,7 +339,7 @@ static int drop(json_t *doc, void *arg, struct err *why)
 	return !json_object_del(doc, arg);
 }
 
-TEST(the_real_back_ends_keep_names)
+TEST(the_real_back_ends_store_and_list_names)
 {
 	char a[] = "a", b[] = "b";
 
@@ -394,7 +394,7 @@ TEST(more_than_a_document_can_hold_is_refused_and_changes_nothing)
 	store_close(&s);
 }
 
-TEST(the_entry_of_another_directory_is_another_one)
+TEST(each_state_directory_has_its_own_keyring_entry)
 {
 	char usual[SERVICE_SIZE];
 

@@ -122,7 +122,7 @@ TEST(a_file_size_limit_is_an_error_and_not_a_signal)
 	private_dir_free(dir);
 }
 
-TEST(a_directory_that_cannot_be_written_says_so)
+TEST(an_unwritable_directory_is_reported)
 {
 	struct private_dir *dir = fresh();
 	struct err err = { 0 };

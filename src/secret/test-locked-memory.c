@@ -80,7 +80,7 @@ static int count_in_memory(const char *half, const char *other)
 	return hits;
 }
 
-TEST(they_are_locked_and_left_out_of_dumps_and_children)
+TEST(secret_pages_are_locked_and_excluded_from_dumps_and_children)
 {
 	auto_bytes struct bytes b = { 0 };
 	char *plain = malloc(100);
@@ -132,7 +132,7 @@ TEST(growing_leaves_no_copy_behind)
 }
 
 /* Small ones share a mapping, large ones have one each */
-TEST(what_is_freed_is_wiped)
+TEST(freed_memory_is_wiped)
 {
 	static const char half[] = "c4nary-", other[] = "in-heap";
 	const size_t sizes[] = { 32, 1 << 20 };
@@ -155,7 +155,7 @@ TEST(what_is_freed_is_wiped)
 }
 
 /* A program that serves requests must not need more memory for each */
-TEST(what_is_freed_is_used_again)
+TEST(freed_memory_is_reused)
 {
 	static const size_t sizes[] = { 1, 16, 17, 300, 5000, 40000 };
 	void *first[ARRAY_SIZE(sizes)] = { 0 };
@@ -185,7 +185,7 @@ TEST(what_is_freed_is_used_again)
 	}
 }
 
-TEST(reading_stops_at_the_limit_and_not_before)
+TEST(reading_stops_at_the_limit_exactly)
 {
 	auto_bytes struct bytes b = { 0 }, c = { 0 };
 	int fds[2];

@@ -58,7 +58,7 @@ static mode_t mode_of(const char *path)
 	return st.st_mode & 07777;
 }
 
-TEST(a_directory_and_a_file_are_private_from_birth)
+TEST(directories_and_files_are_created_with_private_modes)
 {
 	struct private_dir *dir = fresh();
 	auto_free char *file = file_of(dir);
@@ -88,7 +88,7 @@ static void refused(struct private_dir *dir, const char *words)
 	CHECK_INT(private_dir_remove(dir, "f", NULL), -EPERM);
 }
 
-TEST(a_link_is_refused)
+TEST(a_symlink_to_a_file_is_refused)
 {
 	struct private_dir *dir = fresh();
 	auto_free char *file = file_of(dir);
@@ -104,7 +104,7 @@ TEST(a_link_is_refused)
 	private_dir_free(dir);
 }
 
-TEST(a_second_name_is_refused)
+TEST(a_file_with_a_hard_link_is_refused)
 {
 	struct private_dir *dir = fresh();
 	auto_free char *file = file_of(dir);
@@ -118,7 +118,7 @@ TEST(a_second_name_is_refused)
 	private_dir_free(dir);
 }
 
-TEST(what_others_can_read_is_refused)
+TEST(a_file_accessible_to_others_is_refused)
 {
 	static const mode_t modes[] = { 0640, 0604, 0620, 0602, 0660, 0644 };
 	struct private_dir *dir = fresh();
@@ -134,7 +134,7 @@ TEST(what_others_can_read_is_refused)
 	private_dir_free(dir);
 }
 
-TEST(what_is_no_file_is_refused)
+TEST(a_fifo_or_directory_is_refused)
 {
 	struct private_dir *dir = fresh();
 	auto_free char *file = file_of(dir);
@@ -201,7 +201,7 @@ TEST(a_directory_that_is_a_link_is_refused)
 	private_dir_free(dir);
 }
 
-TEST(too_large_is_refused_and_the_limit_is_not)
+TEST(a_file_larger_than_the_limit_is_refused)
 {
 	struct private_dir *dir = fresh();
 	auto_bytes struct bytes b = { 0 };
@@ -213,7 +213,7 @@ TEST(too_large_is_refused_and_the_limit_is_not)
 	private_dir_free(dir);
 }
 
-TEST(what_a_killed_writer_left_is_replaced)
+TEST(a_temporary_file_of_a_killed_writer_is_replaced)
 {
 	struct private_dir *dir = fresh();
 	auto_free char *left = NULL;
@@ -231,7 +231,7 @@ TEST(what_a_killed_writer_left_is_replaced)
 /* The path is swapped while we hold the directory: what we do still goes to the
  * one that was checked
  */
-TEST(a_swapped_directory_gets_nothing)
+TEST(writes_go_to_the_checked_directory_after_a_swap)
 {
 	struct private_dir *dir = fresh();
 	const char *away = test_path("away");
@@ -278,7 +278,7 @@ TEST(a_lock_takes_no_standard_descriptor)
 	private_dir_free(dir);
 }
 
-TEST(waiting_for_a_lock_has_an_end)
+TEST(waiting_for_a_lock_times_out)
 {
 	struct private_dir *dir = fresh();
 	int fd = lock(dir, 0);
@@ -315,7 +315,7 @@ static pid_t start_holder(struct private_dir *dir)
 	return pid;
 }
 
-TEST(the_second_waits_until_the_first_is_killed)
+TEST(a_killed_process_releases_its_lock)
 {
 	struct private_dir *dir = fresh();
 	const pid_t holder = start_holder(dir);

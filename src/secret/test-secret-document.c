@@ -37,7 +37,7 @@ static const char *printed(const char *text)
 	return copy;
 }
 
-TEST(objects_pass)
+TEST(json_objects_are_accepted)
 {
 	static const char *const good[] = {
 		"{}", " { } ", "{\"a\":1}", "{\"a\" : \"b\" ,\n\"c\":[1,2,{}]}",
@@ -49,7 +49,7 @@ TEST(objects_pass)
 		CHECK_INT(check_text(good[i]), 0);
 }
 
-TEST(everything_else_is_refused)
+TEST(other_documents_are_refused)
 {
 	static const char *const bad[] = {
 		"", " ", "[]", "\"a\"", "1", "null", "{", "}", "{}}", "{} x",
@@ -83,7 +83,7 @@ TEST(a_message_never_quotes_the_text)
 	CHECK_CONTAINS(err.msg, "not valid JSON at byte ");
 }
 
-TEST(the_limit_holds_at_the_limit_and_one_beyond)
+TEST(a_document_larger_than_the_limit_is_refused)
 {
 	for (int over = 0; over < 2; over++) {
 		auto_bytes struct bytes big = { 0 };
@@ -97,7 +97,7 @@ TEST(the_limit_holds_at_the_limit_and_one_beyond)
 }
 
 /* As many members, and as deep, as fit: neither a stack overflow nor a square */
-TEST(a_hostile_document_takes_no_time)
+TEST(the_largest_documents_parse_in_linear_time)
 {
 	auto_bytes struct bytes wide = { 0 }, deep = { 0 };
 
@@ -117,7 +117,7 @@ TEST(a_hostile_document_takes_no_time)
 	CHECK_INT(check(deep.p, deep.len), -EBADMSG);
 }
 
-TEST(what_is_printed_is_ascii_on_one_line)
+TEST(a_document_is_printed_as_one_ascii_line)
 {
 	CHECK_STR(printed(" { \"a\" : [ 1 ,\n 2 ] , \"b\":{} }"),
 		  "{\"a\":[1,2],\"b\":{}}");
@@ -128,7 +128,7 @@ TEST(what_is_printed_is_ascii_on_one_line)
 	CHECK_STR(printed("{}"), "{}");
 }
 
-TEST(members_are_found_by_what_they_spell)
+TEST(escaped_member_names_are_decoded)
 {
 	static const char text[] =
 		" {\"a\": \"x\", \"b\\u0041\":[1], \"c\":{\"a\":2} }";
@@ -143,7 +143,7 @@ TEST(members_are_found_by_what_they_spell)
 	CHECK(!document_string(json_object_get(doc, "bA"), "a"));
 }
 
-TEST(what_is_put_stands_last)
+TEST(a_replaced_member_moves_to_the_end)
 {
 	json_auto_t *doc = json_object();
 	auto_bytes struct bytes out = { 0 };

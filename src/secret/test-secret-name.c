@@ -20,7 +20,7 @@ static int value(const char *s)
 	return value_check(s, strlen(s), NULL);
 }
 
-TEST(names_that_pass)
+TEST(valid_secret_names_are_accepted)
 {
 	static const char *const good[] = {
 		"a", "GITHUB_TOKEN", "https://index.docker.io/v1/", "a b",
@@ -31,7 +31,7 @@ TEST(names_that_pass)
 		CHECK_INT(name(good[i]), 0);
 }
 
-TEST(names_that_do_not)
+TEST(invalid_secret_names_are_refused)
 {
 	static const char *const bad[] = {
 		"", "a\nb", "a\rb", "a\tb", "\x7f", " a", "a ", "..", "../a",
@@ -48,7 +48,7 @@ TEST(names_that_do_not)
 	CHECK_INT(name_check("a\0b", 3, NULL), -EINVAL);
 }
 
-TEST(values_without_line_ends_or_nul)
+TEST(values_with_line_ends_or_nul_are_refused)
 {
 	struct err err = { 0 };
 
@@ -63,7 +63,7 @@ TEST(values_without_line_ends_or_nul)
 	CHECK(!strstr(err.msg, "s3cr"));
 }
 
-TEST(sizes_at_the_limit_and_one_beyond)
+TEST(names_and_values_are_limited_in_size)
 {
 	static char text[VALUE_MAX_BYTES + 2];
 
@@ -74,7 +74,7 @@ TEST(sizes_at_the_limit_and_one_beyond)
 	CHECK_INT(value_check(text, VALUE_MAX_BYTES + 1, NULL), -EFBIG);
 }
 
-TEST(services_are_plain_words)
+TEST(service_names_are_limited_to_plain_characters)
 {
 	CHECK_INT(service_check("cloche", NULL), 0);
 	CHECK_INT(service_check("My_app-2.0", NULL), 0);
@@ -85,7 +85,7 @@ TEST(services_are_plain_words)
 	CHECK_INT(service_check("a b", NULL), -EINVAL);
 }
 
-TEST(another_directory_is_another_entry)
+TEST(each_directory_has_its_own_entry_name)
 {
 	char full[SERVICE_SIZE];
 

@@ -178,13 +178,13 @@ static void kill_writers(const char *key_file)
 	CHECK(advanced > repeat(KILLS) / 20);	/* It did write */
 }
 
-TEST(a_killed_writer_leaves_old_or_new_when_encrypted)
+TEST(a_killed_writer_leaves_the_old_or_new_encrypted_file)
 {
 	begin();
 	kill_writers(key);
 }
 
-TEST(a_killed_writer_leaves_old_or_new_in_plaintext)
+TEST(a_killed_writer_leaves_the_old_or_new_plaintext_file)
 {
 	begin();
 	kill_writers(NULL);
@@ -203,7 +203,7 @@ static _Noreturn void write_own(int writer)
 	_exit(0);
 }
 
-TEST(sixty_four_writers_lose_nothing)
+TEST(sixty_four_writers_lose_no_value)
 {
 	json_auto_t *doc = NULL;
 	int good = 0, status;

@@ -48,7 +48,7 @@ static pid_t start_holder_of_copy(void)
 	return pid;
 }
 
-TEST(the_name_goes_although_a_child_has_a_copy_of_the_socket)
+TEST(closing_removes_the_name_while_a_child_has_the_socket)
 {
 	int fd = listen_in_home("web");
 	const pid_t child = start_holder_of_copy();
@@ -61,7 +61,7 @@ TEST(the_name_goes_although_a_child_has_a_copy_of_the_socket)
 	CHECK_INT(waitpid(child, NULL, 0), child);
 }
 
-TEST(the_name_of_a_session_that_listens_stays)
+TEST(the_name_of_a_listening_session_is_kept)
 {
 	int old = listen_in_home("web"), other = listen_in_home("web");
 

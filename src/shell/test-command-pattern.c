@@ -24,7 +24,7 @@ static bool matches(const char *pattern, const char *text)
 	return r;
 }
 
-TEST(without_a_star_it_is_the_whole_command)
+TEST(a_pattern_without_a_star_matches_the_whole_command)
 {
 	CHECK(matches("npm test", "npm test"));
 	CHECK(!matches("npm test", "npm test -v"));
@@ -33,7 +33,7 @@ TEST(without_a_star_it_is_the_whole_command)
 	CHECK(matches("  npm test ", "npm test"));
 }
 
-TEST(a_final_star_behind_a_blank_ends_at_a_word)
+TEST(a_final_star_after_a_blank_matches_at_a_word_boundary)
 {
 	CHECK(matches("ls *", "ls"));
 	CHECK(matches("ls *", "ls -l"));
@@ -48,7 +48,7 @@ TEST(a_final_star_behind_a_blank_ends_at_a_word)
 	CHECK(matches("a:*b", "a:xxb"));
 }
 
-TEST(stars_anywhere_are_any_text)
+TEST(a_star_anywhere_matches_any_text)
 {
 	CHECK(matches("*", "a b c"));
 	CHECK(matches("* --version", "node --version"));
@@ -130,7 +130,7 @@ static bool covers(bool may, const char *pattern, const char *text)
 	return r;
 }
 
-TEST(both_kinds_see_through_wrappers)
+TEST(allow_and_deny_rules_look_through_wrappers)
 {
 	static const char *const wrapped[] = {
 		"timeout 5 npm test", "timeout -k 5 --signal=KILL 5s npm test",
@@ -152,7 +152,7 @@ TEST(both_kinds_see_through_wrappers)
 	}
 }
 
-TEST(what_does_more_than_wrap_is_not_seen_through)
+TEST(wrappers_with_side_effects_are_not_looked_through)
 {
 	static const char *const other[] = {
 		"timeout npm test", "timeout --unknown 5 npm test",
@@ -176,7 +176,7 @@ TEST(what_does_more_than_wrap_is_not_seen_through)
 	}
 }
 
-TEST(allow_sees_past_harmless_assignments_only_and_deny_past_any)
+TEST(allow_skips_harmless_assignments_and_deny_skips_all)
 {
 	CHECK(covers(false, "npm test", "NODE_ENV=x CI=1 npm test"));
 	CHECK(!covers(false, "npm test", "LD_PRELOAD=x npm test"));
@@ -190,7 +190,7 @@ TEST(allow_sees_past_harmless_assignments_only_and_deny_past_any)
 	CHECK(!covers(false, "*", "A=b"));
 }
 
-TEST(deny_reads_a_command_in_every_spelling)
+TEST(deny_matches_every_quoting_of_a_command)
 {
 	CHECK(covers(true, "rm *", "r\\m -rf x"));
 	CHECK(covers(true, "rm *", "'rm' -rf x"));
@@ -202,7 +202,7 @@ TEST(deny_reads_a_command_in_every_spelling)
 	CHECK(!covers(false, "rm *", "'rm' x"));
 }
 
-TEST(deny_sees_a_program_by_its_path)
+TEST(deny_matches_a_program_given_by_path)
 {
 	CHECK(covers(true, "rm *", "/bin/rm x"));
 	CHECK(covers(true, "rm *", "A=1 timeout 5 './rm' x"));
@@ -213,7 +213,7 @@ TEST(deny_sees_a_program_by_its_path)
 	CHECK(!covers(false, "rm *", "/bin/rm x"));
 }
 
-TEST(deny_looks_behind_unknown_options)
+TEST(deny_looks_past_unknown_options_of_wrappers)
 {
 	CHECK(covers(true, "rm *", "xargs -n 1 rm -f"));
 	CHECK(covers(true, "rm *", "nice xargs -0 -I x /bin/rm x"));
@@ -226,7 +226,7 @@ TEST(deny_looks_behind_unknown_options)
 	CHECK(!covers(false, "rm *", "xargs -n 1 rm -f"));
 }
 
-TEST(so_many_wrappers_hide_something)
+TEST(too_many_wrappers_match_deny_only)
 {
 	auto_buf struct buf b = { 0 };
 
@@ -288,7 +288,7 @@ TEST(arguments_from_xargs_need_a_wildcard_in_the_rule)
 	CHECK(covers(true, "npm test", "xargs npm test"));
 }
 
-TEST(a_harmless_variable_names_no_file)
+TEST(a_variable_that_names_a_file_is_not_harmless)
 {
 	CHECK(covers(false, "ls *", "TZ=Europe/Berlin LANG='C' ls x"));
 	CHECK(!covers(false, "ls *", "TZ=/tmp/x ls x"));
@@ -321,7 +321,7 @@ static void check_why(const char *text, const char *part)
 			  part);
 }
 
-TEST(excluded_if_every_part_matches)
+TEST(a_line_is_excluded_if_every_part_matches)
 {
 	check_why("docker ps", "excluded");
 	check_why("docker", "excluded");
@@ -336,7 +336,7 @@ TEST(excluded_if_every_part_matches)
 	check_why("docker\tps \\\n -a", "excluded");
 }
 
-TEST(one_part_that_does_not_match_keeps_all_inside)
+TEST(one_part_without_a_match_keeps_the_line_in_the_sandbox)
 {
 	check_why("docker ps && rm x", "'rm x'");
 	check_why("rm x; docker ps", "'rm x'");
@@ -354,7 +354,7 @@ TEST(one_part_that_does_not_match_keeps_all_inside)
 	check_why("'docker' ps", "no entry");
 }
 
-TEST(what_the_parts_do_not_show_keeps_all_inside)
+TEST(cd_and_substitutions_keep_the_line_in_the_sandbox)
 {
 	check_why("cd x && docker ps", "directory");
 	check_why("docker ps; builtin cd x", "directory");
@@ -391,7 +391,7 @@ TEST(what_the_parts_do_not_show_keeps_all_inside)
 	check_why("time ! docker ps", "behind time");
 }
 
-TEST(git_elsewhere_stays_inside)
+TEST(git_in_another_directory_stays_in_the_sandbox)
 {
 	check_why("git -C x status", "git would use");
 	check_why("git -c core.pager=x log", "git would use");
@@ -409,7 +409,7 @@ TEST(git_elsewhere_stays_inside)
 	check_why("docker x | xargs docker", "excluded");
 }
 
-TEST(a_long_line_is_matched_fast)
+TEST(a_long_line_is_matched_in_linear_time)
 {
 	struct buf b = { 0 };
 	clock_t began;
@@ -427,7 +427,7 @@ TEST(a_long_line_is_matched_fast)
 	buf_done(&b);
 }
 
-TEST(a_long_line_behind_unknown_options_is_matched_fast)
+TEST(a_long_line_after_unknown_options_is_matched_in_linear_time)
 {
 	static const char *const rules[] = { "rm *", "*z *", "a b*c", "a *" };
 	struct buf b = { 0 };

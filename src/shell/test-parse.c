@@ -46,7 +46,7 @@ TEST(operators_separate_commands)
 	CHECK_STR(split("\n \n"), "");
 }
 
-TEST(quotes_and_backslashes_are_taken_off)
+TEST(quotes_and_backslashes_are_removed)
 {
 	CHECK_STR(split("'a b' \"c;d\" e\\ f"), "a b c;d e f");
 	CHECK_STR(split("a\"b\"'c'd"), "abcd");
@@ -60,7 +60,7 @@ TEST(quotes_and_backslashes_are_taken_off)
 	CHECK_STR(split("\"\\\n\""), "");
 }
 
-TEST(comments_end_at_the_line)
+TEST(comments_end_at_the_newline)
 {
 	CHECK_STR(split("a # b; c\nd"), "a; d");
 	CHECK_STR(split("a#b"), "a#b");
@@ -69,7 +69,7 @@ TEST(comments_end_at_the_line)
 	CHECK_STR(split("'#a' b"), "#a b");
 }
 
-TEST(substitutions_are_looked_into)
+TEST(commands_in_substitutions_are_listed)
 {
 	CHECK_STR(split("a $(b c)"), "b c; a $(b c)");
 	CHECK_STR(split("a \"x$(b \"c)\")\""), "b c); a \"x$(b \"c)\")\"");
@@ -109,7 +109,7 @@ TEST(redirections_are_not_arguments)
 	CHECK_STR(split("a > ; b"), "a?");
 }
 
-TEST(here_documents_hide_their_text_but_not_their_commands)
+TEST(here_document_text_is_skipped_and_its_substitutions_are_listed)
 {
 	CHECK_STR(split("a <<E b\nrm\nE\nc"), "a b; c");
 	CHECK_STR(split("a <<-E\n\trm $(x)\n\tE\nc"), "a; x; c");
@@ -123,7 +123,7 @@ TEST(here_documents_hide_their_text_but_not_their_commands)
 	CHECK_INT(features("a <<E\nE\n"), SHELL_HEREDOC);
 }
 
-TEST(compounds_are_looked_into)
+TEST(commands_in_compounds_are_listed)
 {
 	CHECK_STR(split("(a;b)>f|c"), "a; b; c");
 	CHECK_STR(split("{ a; b; } 2>&1; c"), "a; b; c");
@@ -138,7 +138,7 @@ TEST(compounds_are_looked_into)
 	CHECK_INT(features("'if' a"), 0);
 }
 
-TEST(what_a_shell_would_expand_is_not_known)
+TEST(words_that_a_shell_expands_are_marked)
 {
 	static const char *const bad[] = {
 		"$x", "${x}", "*", "a?", "[ab]", "{a,b}", "~", "~/x", "=a",
@@ -178,7 +178,7 @@ TEST(leading_assignments_are_counted)
 	CHECK_STR(shell_raw_from(&s, &s.commands.v[3], 1), "");
 }
 
-TEST(what_is_not_understood_says_why_and_where)
+TEST(syntax_errors_name_reason_and_column)
 {
 	static const struct {
 		const char *text, *why;
@@ -240,7 +240,7 @@ TEST(what_is_not_understood_says_why_and_where)
 	}
 }
 
-TEST(what_ran_before_the_unknown_is_still_seen)
+TEST(commands_before_an_unparsed_part_are_listed)
 {
 	CHECK_STR(split("rm x; b $((1)); c"), "rm x; b ?");
 	CHECK_STR(split("a $(rm y; case z)"), "rm y; case; a $(rm y; case z)?");
@@ -294,7 +294,7 @@ TEST(length_and_depth_have_limits)
 /* Processor time of the longest lines, with a bound far above what a linear
  * parser needs and far below what a square takes
  */
-TEST(the_longest_line_takes_no_time)
+TEST(the_longest_lines_parse_in_linear_time)
 {
 	static const char *const parts[] = {
 		"a;", "a ", "'a' ", "\"$a\" ", "$(a) ", "`a` ", "a\\\n", "<(a) ",

@@ -304,7 +304,7 @@ static bool heard(struct peer *peer, const char *what)
 	return strstr(buf_str(&peer->log), what);
 }
 
-TEST(a_request_has_the_value_and_its_answer_the_placeholder)
+TEST(a_request_gets_the_value_and_its_response_the_placeholder)
 {
 	struct rig r;
 
@@ -330,7 +330,7 @@ TEST(a_request_has_the_value_and_its_answer_the_placeholder)
 /* A table that both ends of a connection keep would show by its size what is in it, and
  * keeps the value in memory
  */
-TEST(a_value_enters_no_table)
+TEST(secret_values_are_never_indexed_by_HPACK)
 {
 	struct rig r;
 
@@ -345,7 +345,7 @@ TEST(a_value_enters_no_table)
 	rig_end(&r);
 }
 
-TEST(what_is_for_another_host_or_ambiguous_is_not_sent_on)
+TEST(requests_for_another_host_and_ambiguous_ones_are_refused)
 {
 	static const struct {
 		const char *authority, *scheme, *name, *v, *status;
@@ -388,7 +388,7 @@ TEST(what_is_for_another_host_or_ambiguous_is_not_sent_on)
 }
 
 /* nghttp2 refuses these before we see them */
-TEST(a_line_break_makes_no_second_field)
+TEST(fields_with_line_breaks_are_refused)
 {
 	static const char *const bad[] = { "b\r\nx-api-key: y", "a\nb", "\r",
 					   "\x7f" };
@@ -407,7 +407,7 @@ TEST(a_line_break_makes_no_second_field)
 	}
 }
 
-TEST(requests_that_the_server_has_not_taken_are_limited)
+TEST(requests_pending_at_the_server_are_limited)
 {
 	struct rig r;
 	auto_buf struct buf back = { 0 };
@@ -438,7 +438,7 @@ TEST(requests_that_the_server_has_not_taken_are_limited)
 	rig_end(&r);
 }
 
-TEST(a_refusal_says_how_to_bind_and_host_may_be_the_authority)
+TEST(a_refusal_prints_the_binding_command)
 {
 	struct rig r;
 
@@ -457,7 +457,7 @@ TEST(a_refusal_says_how_to_bind_and_host_may_be_the_authority)
 	rig_end(&r);
 }
 
-TEST(trailers_and_hints_pass_both_ways)
+TEST(trailers_and_interim_responses_are_forwarded)
 {
 	const nghttp2_nv hint[] = { NV(":status", "103"), NV("link", "x") };
 	const nghttp2_nv only[] = { NV(":status", "200"),
@@ -483,7 +483,7 @@ TEST(trailers_and_hints_pass_both_ways)
 	rig_end(&r);
 }
 
-TEST(heads_have_64_kib_and_not_one_byte_more)
+TEST(heads_larger_than_64_KiB_are_refused)
 {
 	for (int more = 0; more < 2; more++) {
 		/* As HTTP/1.1 has it: what ask_as() sends besides, and "x: " */
@@ -505,7 +505,7 @@ TEST(heads_have_64_kib_and_not_one_byte_more)
 	}
 }
 
-TEST(a_peer_that_does_not_read_stops_the_other)
+TEST(a_stalled_peer_stops_the_other_side)
 {
 	struct rig r;
 
@@ -532,7 +532,7 @@ TEST(a_peer_that_does_not_read_stops_the_other)
 	rig_end(&r);
 }
 
-TEST(streams_that_are_reset_give_their_window_back)
+TEST(reset_streams_return_their_flow_control_window)
 {
 	struct rig r;
 
@@ -565,7 +565,7 @@ TEST(streams_that_are_reset_give_their_window_back)
 	rig_end(&r);
 }
 
-TEST(the_end_of_a_stream_ends_its_other_side)
+TEST(closing_a_stream_closes_its_counterpart)
 {
 	struct rig r;
 
@@ -585,7 +585,7 @@ TEST(the_end_of_a_stream_ends_its_other_side)
 	rig_end(&r);
 }
 
-TEST(a_server_that_leaves_is_left)
+TEST(a_goaway_ends_the_connection_after_open_streams)
 {
 	struct rig r;
 
@@ -607,7 +607,7 @@ TEST(a_server_that_leaves_is_left)
 	rig_end(&r);
 }
 
-TEST(a_server_that_is_gone_is_answered_for)
+TEST(requests_to_a_closed_server_get_an_error_response)
 {
 	const nghttp2_nv begun[] = { NV(":status", "200") };
 	struct rig r;
@@ -629,7 +629,7 @@ TEST(a_server_that_is_gone_is_answered_for)
 	rig_end(&r);
 }
 
-TEST(a_server_that_is_gone_is_not_heard)
+TEST(frames_of_a_closed_server_are_ignored)
 {
 	struct rig r;
 
@@ -645,7 +645,7 @@ TEST(a_server_that_is_gone_is_not_heard)
 	rig_end(&r);
 }
 
-TEST(the_beginning_of_a_value_is_kept_back_for_a_while)
+TEST(a_prefix_of_a_value_is_buffered_until_it_is_decided)
 {
 	struct rig r;
 

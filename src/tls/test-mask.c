@@ -69,7 +69,7 @@ static char *text_of(const char *pattern)
 		CHECK_STR(buf_str(&out_), result); \
 	} while (0)
 
-TEST(only_the_group_is_replaced)
+TEST(only_the_captured_group_is_replaced)
 {
 	CHECK_MASK(
 		"password (\\S+)",
@@ -94,7 +94,7 @@ TEST(a_value_that_is_repeated_is_replaced_everywhere)
 		   "k=AAAA k=BBBBBBBB x BBBBBBBB AAAA", 2);
 }
 
-TEST(javascripts_rules_hold)
+TEST(patterns_follow_javascript_semantics)
 {
 	/* $ is the end only, . stops at either line end, [^] is anything */
 	CHECK_MASK("(abcd)$", "abcd\n", "", 0);
@@ -106,13 +106,13 @@ TEST(javascripts_rules_hold)
 	CHECK_MASK("(\\d*)", "\303\251 12345 x", "\303\251 AAAAA x", 1);
 }
 
-TEST(nothing_found_leaves_nothing)
+TEST(a_pattern_without_a_match_masks_nothing)
 {
 	CHECK_MASK("token: (\\S+)", "nothing here", "", 0);
 	CHECK_MASK("token: (\\S*)", "token: ", "", 0);
 }
 
-TEST(what_cannot_be_searched_is_refused_without_a_quote)
+TEST(invalid_patterns_are_refused_without_printing_the_text)
 {
 	static const struct {
 		const char *pattern, *text, *why;
@@ -136,7 +136,7 @@ TEST(what_cannot_be_searched_is_refused_without_a_quote)
 	}
 }
 
-TEST(places_have_a_limit)
+TEST(masked_spans_are_limited)
 {
 	const struct mask m = { .extract = text_of("(abcd)") };
 
@@ -156,7 +156,7 @@ TEST(places_have_a_limit)
 	"eyJzdWIiOiJ1c2VyLTEyMzQiLCJhdWQiOlsieCJdLCJuIjp7InN1YiI6ImlubmVyIn19"
 #define TOKEN HEADER "." CLAIMS ".c2lnbmF0dXJl"
 
-TEST(tokens_are_found_and_verified)
+TEST(web_tokens_are_found_and_verified)
 {
 	const struct mask m = { .jwt = true };
 	auto_buf struct buf out = { 0 };
@@ -167,7 +167,7 @@ TEST(tokens_are_found_and_verified)
 	CHECK(!strstr(buf_str(&out), CLAIMS));
 }
 
-TEST(claims_are_replaced_inside_a_token)
+TEST(claims_inside_a_web_token_are_replaced)
 {
 	char name[] = "sub", missing[] = "email";
 	const struct mask m = {
@@ -196,7 +196,7 @@ TEST(claims_are_replaced_inside_a_token)
 	CHECK_INT(out.len, 0);
 }
 
-TEST(a_whole_text_keeps_its_line_end)
+TEST(a_masked_text_keeps_its_line_end)
 {
 	const struct mask m = { 0 };
 	auto_buf struct buf out = { 0 };

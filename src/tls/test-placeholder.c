@@ -28,7 +28,7 @@ static const char *made(const char *project, const char *name,
 	return ret;
 }
 
-TEST(it_is_stable_for_a_project_and_a_name)
+TEST(a_placeholder_is_stable_for_a_project_and_a_name)
 {
 	auto_free char *a = strdup(made("/p", "TOKEN", "abcdefgh12345678"));
 
@@ -41,7 +41,7 @@ TEST(it_is_stable_for_a_project_and_a_name)
 	CHECK(strcmp(made("/pT", "OKEN", "abcdefgh12345678"), a) != 0);
 }
 
-TEST(known_prefixes_stay)
+TEST(known_token_prefixes_are_kept)
 {
 	static const char *const rows[][2] = {
 		{ "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "ghp_" },
@@ -62,7 +62,7 @@ TEST(known_prefixes_stay)
 	}
 }
 
-TEST(the_alphabet_stays)
+TEST(the_alphabet_of_the_value_is_kept)
 {
 	const char *p = made("/p", "X", "0123456789abcdef0123456789abcdef");
 
@@ -85,7 +85,7 @@ TEST(a_web_token_keeps_header_and_claims)
 	CHECK(!strncmp(p, token, n + 1));
 }
 
-TEST(what_no_header_can_carry_is_refused)
+TEST(values_unfit_for_a_header_are_refused)
 {
 	static const char *const wrong[] = { "", "short", "two\nlines-of-it",
 					     "a\rreturn-in-it" };
@@ -108,7 +108,7 @@ TEST(what_no_header_can_carry_is_refused)
 		  -EINVAL);
 }
 
-TEST(a_shape_makes_the_same_placeholder_and_has_nothing_of_the_value)
+TEST(a_shape_yields_the_same_placeholder_as_its_value)
 {
 	static const struct {
 		const char *value, *shape;

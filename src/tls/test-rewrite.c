@@ -84,7 +84,7 @@ static const char *rewritten(const char *name, const char *line,
 		CHECK_INT(error_, code); \
 	} while (0)
 
-TEST(credential_fields_get_the_value)
+TEST(placeholders_in_credential_fields_are_replaced)
 {
 	SENDS("api.example.org", "GET /",
 	      "Authorization: Bearer placeholder-no-1\r\n",
@@ -100,7 +100,7 @@ TEST(credential_fields_get_the_value)
 	CHECK_INT(result.n_used, 1);
 }
 
-TEST(basic_credentials_get_it_as_user_or_password)
+TEST(placeholders_in_basic_credentials_are_replaced)
 {
 	/* me:placeholder-no-1, placeholder-no-1:x, and neither */
 	SENDS("api.example.org", "GET /",
@@ -113,7 +113,7 @@ TEST(basic_credentials_get_it_as_user_or_password)
 	      "Authorization: Basic bWU6eA==\r\n");
 }
 
-TEST(other_fields_pass_as_they_are)
+TEST(other_fields_are_not_rewritten)
 {
 	static const char *const names[] = {
 		"User-Agent", "Referer",      "Origin",
@@ -160,7 +160,7 @@ TEST(method_and_path_limit_a_binding)
 	REFUSES("two.example.org", "POST /v1/..;/x", head, -EACCES);
 }
 
-TEST(two_secrets_in_one_head_do_not_mix)
+TEST(two_secrets_in_one_head_are_replaced_separately)
 {
 	SENDS("api.example.org", "POST /v1",
 	      "X-Api-Key: placeholder-no-1\r\nX-Acme: placeholder-no-2\r\n",
@@ -171,7 +171,7 @@ TEST(two_secrets_in_one_head_do_not_mix)
 	      "X-Acme: placeholder-no-1\r\n");
 }
 
-TEST(two_secrets_in_one_field_do_not_mix)
+TEST(two_secrets_in_one_field_are_replaced_separately)
 {
 	/* placeholder-no-1:placeholder-no-2, and the reverse */
 	static const char both[] =
@@ -190,7 +190,7 @@ TEST(two_secrets_in_one_field_do_not_mix)
 	CHECK_STR(result.misplaced->name, "TWO");
 }
 
-TEST(what_can_be_read_in_two_ways_is_refused)
+TEST(ambiguous_heads_are_refused)
 {
 	int error;
 

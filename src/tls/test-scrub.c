@@ -27,7 +27,7 @@ static const char *scrubbed(const char *text, size_t cut)
 	return buf_str(&out);
 }
 
-TEST(a_value_is_replaced_wherever_it_is_cut)
+TEST(a_value_split_at_any_byte_is_replaced)
 {
 	static const char text[] =
 		"you sent s3cr3t-Value-0x; s3cr3t-Value-0xs3cr3t-Value-0x!";
@@ -38,7 +38,7 @@ TEST(a_value_is_replaced_wherever_it_is_cut)
 			"you sent PLACE-holder-1y; PLACE-holder-1yPLACE-holder-1y!");
 }
 
-TEST(base64_of_it_is_replaced_at_every_alignment)
+TEST(base64_of_a_value_is_replaced_at_every_alignment)
 {
 	static const char *const before[] = { "", "u", "us", "user:" };
 
@@ -56,7 +56,7 @@ TEST(base64_of_it_is_replaced_at_every_alignment)
 	}
 }
 
-TEST(what_is_not_the_value_passes)
+TEST(other_text_is_not_scrubbed)
 {
 	CHECK_STR(scrubbed("s3cr3t-Value-0", 3), "s3cr3t-Value-0");
 	CHECK_STR(scrubbed("", 0), "");

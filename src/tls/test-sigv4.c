@@ -51,7 +51,7 @@ static const char *sign(const char *head, const char *key, enum sigv4_path path)
 
 static const char key[] = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
 
-TEST(published_signatures_are_made)
+TEST(signatures_match_the_published_examples)
 {
 	CHECK_STR(
 		sign("GET /?Action=ListUsers&Version=2010-05-08 HTTP/1.1\r\n"
@@ -95,7 +95,7 @@ TEST(published_signatures_are_made)
 #define PLAIN AUTHORIZATION("20150830/us-east-1/service", "host;x-amz-date")
 
 /* Equal requests have equal signatures */
-TEST(paths_and_queries_are_read_as_aws_reads_them)
+TEST(paths_and_queries_are_canonicalised_as_aws_does)
 {
 	static const struct {
 		const char *one, *two;
@@ -117,7 +117,7 @@ TEST(paths_and_queries_are_read_as_aws_reads_them)
 	}
 }
 
-TEST(forms_are_distinguished)
+TEST(forms_of_signed_requests_are_distinguished)
 {
 	CHECK_INT(find(GET("/", ""))->form, SIGV4_NONE);
 	CHECK_INT(find(GET("/", "Authorization: Bearer x\r\n"))->form,
@@ -150,7 +150,7 @@ TEST(forms_are_distinguished)
 		  SIGV4_MALFORMED);
 }
 
-TEST(the_name_of_the_token_is_put_in_its_place)
+TEST(the_token_header_is_inserted_in_sorted_order)
 {
 	static const struct {
 		const char *names, *with;
@@ -176,7 +176,7 @@ TEST(the_name_of_the_token_is_put_in_its_place)
 	}
 }
 
-TEST(a_signed_header_that_is_missing_cannot_be_signed)
+TEST(a_missing_signed_header_fails)
 {
 	const struct sigv4_key with = { .key = { key, strlen(key) } };
 	char made[SIGV4_HEX];

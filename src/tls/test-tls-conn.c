@@ -202,7 +202,7 @@ static const char *hear(SSL *ssl, const char *needle)
 	return buf_str(&all);
 }
 
-TEST(answers_without_a_body_keep_the_connection)
+TEST(responses_without_a_body_keep_the_connection)
 {
 	static const struct {
 		const char *request, *answer;
@@ -231,7 +231,7 @@ TEST(answers_without_a_body_keep_the_connection)
 	rig_end(&r);
 }
 
-TEST(requests_in_one_piece_are_answered_in_turn)
+TEST(pipelined_requests_are_answered_in_order)
 {
 	struct rig r;
 
@@ -247,7 +247,7 @@ TEST(requests_in_one_piece_are_answered_in_turn)
 }
 
 /* The next head would overtake what is left of the body */
-TEST(an_early_answer_ends_the_connection)
+TEST(an_early_response_closes_the_connection)
 {
 	static const char answer[] =
 		"HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n";
@@ -274,7 +274,7 @@ TEST(an_early_answer_ends_the_connection)
 	rig_end(&r);
 }
 
-TEST(an_answer_comes_through_when_the_server_hangs_up_on_the_body)
+TEST(a_response_is_forwarded_when_the_server_closes_during_the_body)
 {
 	static const char head[] =
 		"HTTP/1.1 413 Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\n";
@@ -296,7 +296,7 @@ TEST(an_answer_comes_through_when_the_server_hangs_up_on_the_body)
 	rig_end(&r);
 }
 
-TEST(bytes_after_an_answer_answer_nothing)
+TEST(bytes_after_a_response_are_not_taken_for_the_next)
 {
 	struct rig r;
 
@@ -312,7 +312,7 @@ TEST(bytes_after_an_answer_answer_nothing)
 }
 
 /* A response until the end of the connection is whole if the server says so */
-TEST(a_cut_response_does_not_become_a_whole_one)
+TEST(a_truncated_response_is_forwarded_as_truncated)
 {
 	for (int whole = 0; whole < 2; whole++) {
 		struct rig r;
@@ -332,7 +332,7 @@ TEST(a_cut_response_does_not_become_a_whole_one)
 	}
 }
 
-TEST(the_server_learns_that_its_client_sends_no_more)
+TEST(a_clients_close_is_forwarded_to_the_server)
 {
 	for (int clean = 0; clean < 2; clean++) {
 		struct rig r;
@@ -354,7 +354,7 @@ TEST(the_server_learns_that_its_client_sends_no_more)
 	}
 }
 
-TEST(a_placeholder_in_pieces_is_found)
+TEST(a_placeholder_split_over_writes_is_replaced)
 {
 	static const char text[] = REQUEST("GET /", "");
 	struct rig r;
@@ -368,7 +368,7 @@ TEST(a_placeholder_in_pieces_is_found)
 	rig_end(&r);
 }
 
-TEST(a_head_is_at_most_as_long_as_its_limit)
+TEST(heads_larger_than_the_limit_are_refused)
 {
 	for (int more = 0; more < 2; more++) {
 		static const char begin[] = "GET / HTTP/1.1\r\nHost: " HOST
@@ -391,7 +391,7 @@ TEST(a_head_is_at_most_as_long_as_its_limit)
 	}
 }
 
-TEST(a_message_that_ends_as_a_value_begins_does_not_wait)
+TEST(a_message_ending_in_a_prefix_of_a_value_is_sent_at_once)
 {
 	struct rig r;
 
@@ -435,7 +435,7 @@ static size_t taken_of(SSL *origin, const char *text)
 	return sum;
 }
 
-TEST(a_client_that_does_not_read_stops_the_server)
+TEST(a_stalled_client_stops_the_server)
 {
 	auto_buf struct buf piece = { 0 };
 	struct rig r;
@@ -450,7 +450,7 @@ TEST(a_client_that_does_not_read_stops_the_server)
 	rig_end(&r);
 }
 
-TEST(interim_answers_stop_as_well)
+TEST(interim_responses_stop_at_a_stalled_client)
 {
 	auto_buf struct buf piece = { 0 };
 	struct rig r;

@@ -20,7 +20,7 @@ static int on_event(void *arg)
 }
 
 /* The gate has the client's socket open as well, so that closing it is not enough */
-TEST(a_closed_end_leaves_the_loop_though_its_socket_is_open_elsewhere)
+TEST(a_closed_end_leaves_the_event_loop_while_its_socket_is_open)
 {
 	struct tls_end end = { .source.fn = on_event };
 	struct err err = { 0 };

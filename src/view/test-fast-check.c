@@ -85,7 +85,7 @@ TEST(ordinary_files_are_plain_and_protected_names_are_not)
 	fast_check_free(plain);
 }
 
-TEST(whatever_is_near_a_rule_is_not_plain)
+TEST(paths_near_a_rule_are_not_plain)
 {
 	static const struct rule rules[] = {
 		{ PATH_DENY_WRITE, "keep/me" }, { PATH_DENY_READ, "secret" },
@@ -111,7 +111,7 @@ TEST(whatever_is_near_a_rule_is_not_plain)
 	fast_check_free(plain);
 }
 
-TEST(after_an_edit_both_views_must_agree)
+TEST(a_path_is_plain_only_if_both_views_agree)
 {
 	static const struct rule before[] = {
 		{ PATH_DENY_WRITE, "old" },
@@ -130,7 +130,7 @@ TEST(after_an_edit_both_views_must_agree)
 	fast_check_free(plain);
 }
 
-TEST(in_the_sandboxes_own_tmp_names_mean_nothing)
+TEST(protected_names_in_a_private_tmp_are_plain)
 {
 	auto_view struct view *view = look(NULL, 0);
 	struct fast_check *plain = fast_check_new(view, view);
@@ -183,7 +183,7 @@ static void check_slowly(const struct view *view, const char *path)
 		CHECK(!path_is_within(path, view->rules.v[i].path));
 }
 
-TEST(plain_is_never_more_than_the_rules_say)
+TEST(plain_paths_are_always_allowed_by_the_rules)
 {
 	size_t plain = 0, others = 0;
 

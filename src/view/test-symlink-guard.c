@@ -65,7 +65,7 @@ static char *follow(const struct policy *p, const char *dir, const char *name)
 			  path_is_below(dir, end) ? end + strlen(dir) + 1 : end);
 }
 
-TEST(links_are_planted_where_the_home_really_is)
+TEST(symlinks_in_the_real_home_count_as_planted)
 {
 	static const char *const names[] = {
 		"real/u/p/build", "real/u/p", "real/u/bin", "real/u", "real",
@@ -100,7 +100,7 @@ TEST(links_are_planted_where_the_home_really_is)
 		free(got[i]);
 }
 
-TEST(links_are_planted_in_a_root_and_among_temporary_files)
+TEST(symlinks_in_writable_roots_and_tmp_count_as_planted)
 {
 	static const char *const names[] = { "root/link", "root", NULL };
 	auto_free char *dir = make_elsewhere();
@@ -173,7 +173,7 @@ static bool may_read(const struct view *view, const char *name)
 	return view_verdict(view, VIEW_READ, path).allowed;
 }
 
-TEST(a_denial_is_also_for_the_names_that_links_on_its_way_have_taken)
+TEST(a_denial_also_covers_the_names_of_symlinks_in_its_path)
 {
 	auto_free char *path = path_join(test_dir(), "d/key");
 	auto_policy struct policy *p = policy_new("/", NULL);
@@ -231,7 +231,7 @@ static void look(const char *dir, const char *outside, bool *there, bool *opened
 	*opened = other;
 }
 
-TEST(a_directory_that_is_swapped_with_a_link_opens_nothing)
+TEST(a_directory_swapped_with_a_symlink_grants_nothing)
 {
 	enum { ROUNDS = 1000 };
 	const char *dir = test_path("home/project/sub");

@@ -69,7 +69,7 @@ static bool may(const struct view *view, enum view_op op, const char *name)
 	return view_verdict(view, op, path).allowed;
 }
 
-TEST(the_start_directory_is_writable_and_nothing_else)
+TEST(only_the_start_directory_is_writable)
 {
 	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
@@ -131,7 +131,7 @@ TEST(a_tie_is_denied_for_directories_and_lifted_for_a_named_file)
 	CHECK(may(view, VIEW_READ, "project/file"));
 }
 
-TEST(a_denied_link_denies_what_it_points_to)
+TEST(a_denied_symlink_denies_its_target)
 {
 	auto_free char *link = in_dir("project/link");
 	auto_free char *secret = in_dir("secret");
@@ -146,7 +146,7 @@ TEST(a_denied_link_denies_what_it_points_to)
 	CHECK(!may(view, VIEW_READ, "project/link"));
 }
 
-TEST(an_allow_through_a_planted_link_allows_nothing)
+TEST(an_allow_rule_through_a_planted_symlink_is_dropped)
 {
 	auto_free char *link = in_dir("project/link");
 	auto_free char *outside = in_dir("outside");
@@ -213,7 +213,7 @@ TEST(protected_names_are_found_in_any_case)
 	CHECK(may(view, VIEW_WRITE, "project/a/.gitx"));
 }
 
-TEST(globs_are_found_and_decide_for_later_files_too)
+TEST(globs_apply_to_existing_and_later_files)
 {
 	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
@@ -232,7 +232,7 @@ TEST(globs_are_found_and_decide_for_later_files_too)
 	CHECK(may(view, VIEW_READ, "project/z.txt"));
 }
 
-TEST(a_pattern_denies_what_a_matching_link_points_to)
+TEST(a_pattern_denies_the_target_of_a_matching_symlink)
 {
 	auto_free char *link = in_dir("project/a/x.env");
 	auto_free char *up = in_dir("project/a/up.env");
@@ -252,7 +252,7 @@ TEST(a_pattern_denies_what_a_matching_link_points_to)
 	CHECK(may(view, VIEW_READ, "project/a/file"));	/* It holds the link */
 }
 
-TEST(a_pattern_is_for_where_its_directory_leads)
+TEST(a_pattern_applies_below_its_resolved_directory)
 {
 	auto_free char *link = in_dir("project/link");
 	auto_policy struct policy *p = make();
@@ -272,7 +272,7 @@ TEST(a_pattern_is_for_where_its_directory_leads)
 	CHECK_INT(view->notes.len, 1);
 }
 
-TEST(a_directory_may_be_called_as_a_pattern_is_spelled)
+TEST(a_directory_named_like_a_pattern_is_literal)
 {
 	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
@@ -291,7 +291,7 @@ TEST(a_directory_may_be_called_as_a_pattern_is_spelled)
 	CHECK(may(view, VIEW_READ, "project/app/[id]/file"));
 }
 
-TEST(a_pattern_looks_behind_links_to_directories)
+TEST(a_pattern_search_follows_symlinks_to_directories)
 {
 	static const char *const links[][2] = {
 		{ "../far", "project/out" }, { "../near", "project/outer" },
@@ -325,7 +325,7 @@ TEST(a_pattern_looks_behind_links_to_directories)
 	CHECK_INT(view->notes.len, 0);
 }
 
-TEST(the_search_behind_a_link_has_a_limit_and_reports_it)
+TEST(the_search_behind_a_symlink_is_limited_and_reported)
 {
 	auto_free char *out = in_dir("project/out");
 	auto_free char *far = in_dir("far");
@@ -358,7 +358,7 @@ static bool is_found(const struct view *view, const struct path_rule *rule,
 	return false;
 }
 
-TEST(patterns_that_are_looked_for_together_find_what_each_matches)
+TEST(several_patterns_searched_together_find_all_matches)
 {
 	static const char *const names[] = {
 		"x", "a", "a/x.env", ".env", "b", "b/y.env", "b/secrets",
@@ -434,7 +434,7 @@ TEST(a_missing_root_from_the_command_line_is_an_error)
 	CHECK_CONTAINS(err.msg, "missing");
 }
 
-TEST(no_rule_opens_the_kernels_own_places)
+TEST(no_rule_makes_proc_sys_or_dev_writable)
 {
 	static const char *const closed[] = {
 		"/dev/kmsg", "/proc/sys/vm/swappiness", "/sys/kernel/mm",
@@ -474,7 +474,7 @@ static int look_with(struct policy *p, int n, struct view **ret,
 	return r;
 }
 
-TEST(what_there_are_no_descriptors_for_is_not_passed_over)
+TEST(a_walk_without_descriptors_fails)
 {
 	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;

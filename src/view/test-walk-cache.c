@@ -64,7 +64,7 @@ static bool knows(const struct buf *text, struct stat st, const char *name)
 	return known;
 }
 
-TEST(what_was_read_is_known_the_next_time)
+TEST(a_stored_directory_is_found_in_the_cache)
 {
 	auto_buf struct buf text = { 0 };
 
@@ -74,7 +74,7 @@ TEST(what_was_read_is_known_the_next_time)
 	CHECK(!knows(&text, directory(3, OLD), NULL));
 }
 
-TEST(a_change_is_not_overlooked)
+TEST(a_changed_directory_is_read_again)
 {
 	auto_buf struct buf text = { 0 };
 	struct stat st = directory(1, OLD + 1);
@@ -89,7 +89,7 @@ TEST(a_change_is_not_overlooked)
 	CHECK(!knows(&text, st, NULL));
 }
 
-TEST(what_could_change_in_the_same_tick_is_not_kept)
+TEST(a_directory_changed_in_this_clock_tick_is_not_cached)
 {
 	struct walk_cache *cache = walk_cache_new(NULL, 0);
 	auto_buf struct buf text = { 0 };
@@ -102,7 +102,7 @@ TEST(what_could_change_in_the_same_tick_is_not_kept)
 	CHECK(!knows(&text, directory(2, time(NULL)), NULL));
 }
 
-TEST(a_file_that_is_not_whole_is_nothing)
+TEST(a_truncated_cache_file_is_ignored)
 {
 	auto_buf struct buf text = { 0 };
 
@@ -121,7 +121,7 @@ TEST(a_file_that_is_not_whole_is_nothing)
 }
 
 /* The checksum is no secret: a forged cache may have a valid one */
-TEST(lengths_that_do_not_fit_are_nothing)
+TEST(a_cache_record_with_a_wrong_length_is_ignored)
 {
 	struct {
 		uint64_t dev, ino;
@@ -185,7 +185,7 @@ static bool protects(struct walk_cache *cache, const char *name)
 }
 
 /* The record says that there is nothing in the test's directory */
-TEST(only_a_known_directory_is_not_read)
+TEST(only_a_cached_directory_is_not_read)
 {
 	struct walk_cache *cache;
 	const char *sub = test_path("sub");
@@ -233,7 +233,7 @@ static bool hides(struct walk_cache *cache, const char *name)
 }
 
 /* What a record leaves out shows whether it was used */
-TEST(a_record_knows_the_names_of_linked_files_or_is_not_used)
+TEST(a_record_without_linked_names_is_not_used)
 {
 	const char *sub = test_path("sub");
 	auto_free char *other = path_join(sub, "other");
@@ -271,7 +271,7 @@ TEST(a_record_knows_the_names_of_linked_files_or_is_not_used)
 	}
 }
 
-TEST(more_linked_files_than_are_looked_for)
+TEST(a_cache_of_too_many_linked_files_is_not_written)
 {
 	struct walk_inode linked[WALK_CACHE_LINKED_MAX + 1];
 	struct stat st = { .st_dev = 1, .st_ino = 1 };

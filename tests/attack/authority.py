@@ -48,7 +48,7 @@ def live(t, where):
 
 
 @test
-def a_settings_file_that_appears_opens_nothing_until_it_is_approved(t):
+def a_settings_file_that_appears_grants_nothing_until_approved(t):
     p = live(t, t.dir)
     p.stdout.readline()
     check(not os.path.exists(t.away + "/one"), "the planted file was obeyed")
@@ -59,7 +59,7 @@ def a_settings_file_that_appears_opens_nothing_until_it_is_approved(t):
 
 
 @test
-def a_repository_that_a_command_made_opens_nothing(t):
+def a_repository_made_by_a_command_grants_nothing(t):
     need("git")
     t.shell("git init -q app && mkdir -p app/.claude").ok()
     app = t.dir + "/app"
@@ -79,7 +79,7 @@ def writes(t, where):
 
 
 @test
-def what_another_personality_wrote_is_not_obeyed(t):
+def settings_written_by_a_run_of_srt_grant_nothing(t):
     need("git")
     grant = json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
     own = t.write(t.away + "/srt.json", json.dumps(
@@ -103,7 +103,7 @@ def what_another_personality_wrote_is_not_obeyed(t):
 
 
 @test
-def a_users_file_that_a_live_run_may_have_made_is_not_obeyed(t):
+def a_user_settings_file_made_by_a_live_run_grants_nothing(t):
     """Won against that run's observer it would stand there until quarantine"""
     key, own = ssh(t), t.home + "/" + PROJECT
     opens = {"filesystem": {"allowRead": [t.home + "/.ssh"]}}
@@ -158,7 +158,7 @@ def an_approval_belongs_to_one_repository(t):
 
 
 @test
-def a_clone_does_not_switch_the_sandbox_off(t):
+def a_clone_cannot_disable_the_sandbox(t):
     out = t.away + "/out"
     bare = ("--allow-unsandboxed",)
     for values in ({"enabled": False}, {"enabledPlatforms": ["macos"]},
@@ -174,7 +174,7 @@ def a_clone_does_not_switch_the_sandbox_off(t):
 
 
 @test
-def a_home_that_is_elsewhere_uncovers_nothing(t):
+def another_HOME_does_not_unmask_the_real_home(t):
     real = pwd.getpwuid(os.getuid()).pw_dir
     for home in ("/nonexistent", t.away):
         r = t.run("policy", "why", "read", real + "/.ssh/id", env={"HOME": home})
@@ -192,7 +192,7 @@ def a_home_that_is_elsewhere_uncovers_nothing(t):
 
 
 @test
-def the_lock_holds_for_reads_too(t):
+def managed_lock_applies_to_reads(t):
     ssh(t)
     settings(t, PROJECT, filesystem={"allowRead": [t.home + "/.ssh/id"]})
     t.run("trust", "--yes")
@@ -203,7 +203,7 @@ def the_lock_holds_for_reads_too(t):
 
 
 @test
-def what_no_repository_gets(t):
+def grants_that_no_repository_gets_even_approved(t):
     t.write(".idea/x", "old")
     t.write("private/x", "SECRET")
     user = t.home + "/" + PROJECT
@@ -238,7 +238,7 @@ print("connected")"""
 
 
 @test
-def a_servers_socket_in_the_project_is_asked_for(t):
+def a_socket_in_the_project_needs_approval(t):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("host.sock")
         server.listen(9)
@@ -255,7 +255,7 @@ def a_servers_socket_in_the_project_is_asked_for(t):
 
 
 @test
-def a_repository_does_not_show_tokens_by_a_profile(t):
+def a_repository_cannot_show_tokens_by_choosing_a_profile(t):
     token = t.write(t.home + "/.config/gh/hosts.yml", "TOKEN")
     for path in (PROJECT, LOCAL):
         settings(t, path, profile="home")
@@ -276,7 +276,7 @@ done"""
 
 
 @test
-def what_a_command_writes_beside_the_users_edit_is_not_approved(t):
+def settings_written_during_a_users_edit_are_not_approved(t):
     """It changes a repository that it made, while the user changes it as well"""
     need("git")
     p = t.start("run", "--", "sh", "-c", "git init -q app; mkdir app/.claude; " +
@@ -300,7 +300,7 @@ def what_a_command_writes_beside_the_users_edit_is_not_approved(t):
 
 
 @test
-def a_settings_file_in_the_project_is_believed_once(t):
+def a_writable_settings_file_is_read_once(t):
     def write(*paths):
         t.write("s.json", json.dumps({"filesystem": {"allowWrite": list(paths)}}))
     run = lambda name: t.shell(f"echo x > {t.away}/{name}/x",
@@ -325,7 +325,7 @@ def a_settings_file_in_the_project_is_believed_once(t):
 
 
 @test
-def no_answers_from_where_the_command_writes(t):
+def control_descriptors_writable_by_the_command_are_refused(t):
     os.mkfifo(t.dir + "/fifo")
     os.mkfifo(t.away + "/fifo")
     for path, code in ((t.dir + "/fifo", 125), (t.away + "/fifo", 0)):
@@ -337,7 +337,7 @@ def no_answers_from_where_the_command_writes(t):
 
 
 @test
-def events_need_a_descriptor_that_the_command_cannot_write(t):
+def event_descriptors_writable_by_the_command_are_refused(t):
     os.mkfifo(t.dir + "/fifo")
     fd = os.open(t.dir + "/fifo", os.O_RDWR)
     contains(t.run("run", "--events", str(fd), "--", "true", pass_fds=[fd])
@@ -355,7 +355,7 @@ def events_need_a_descriptor_that_the_command_cannot_write(t):
 
 
 @test
-def keys_that_variables_name_are_hidden(t):
+def key_files_named_by_variables_are_hidden(t):
     for name in ("GOOGLE_APPLICATION_CREDENTIALS", "KUBECONFIG",
                  "AWS_SHARED_CREDENTIALS_FILE"):
         key = t.write(t.away + "/key", "SECRET")
@@ -367,7 +367,7 @@ def keys_that_variables_name_are_hidden(t):
 
 
 @test_if(os.path.exists(TESTED))
-def an_option_is_stricter_than_the_administrator(t):
+def a_stricter_option_wins_over_a_managed_value(t):
     server = Server()
     where = f"127.0.0.1:{server.port}"
     t.write(t.away + "/etc/cloche/policy.json", json.dumps(
@@ -388,7 +388,7 @@ def an_option_is_stricter_than_the_administrator(t):
 
 
 @as_root
-def roots_state_is_not_in_another_users_home(t):
+def root_stores_no_state_in_another_users_home(t):
     """sudo -E: that user could not remove it, and links there would be followed"""
     state, aim = t.home + "/.local/state/cloche", t.root + "/aim"
     for name in ("HOME", "XDG_STATE_HOME"):

@@ -11,7 +11,7 @@ WAYS = ([], ["--observe", "off"])
 
 
 @test
-def what_was_away_when_it_was_closed_is_closed_when_it_is_back(t):
+def a_write_denial_is_reapplied_when_a_moved_file_returns(t):
     """A command could move it for the moment of an edit"""
     for options in WAYS:
         t.write("a/file", "text")
@@ -49,7 +49,7 @@ def swap_links(t, inside, rule, path):
 
 
 @test
-def a_link_that_stands_there_for_the_moment_of_an_edit_opens_nothing(t):
+def a_symlink_swapped_in_during_an_edit_grants_nothing(t):
     """The rule is for where it leads; and for the name, when the link is gone"""
     for options in (*WAYS, ["--observe", "full"]):
         for rule in ("denyRead", "denyWrite"):

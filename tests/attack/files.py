@@ -33,7 +33,7 @@ ANCESTORS = ("a", "a/b", "a/b/.git", "a/b/.git/hooks")
 
 
 @test
-def all_of_it_can_be_hidden(t):
+def a_deny_rule_for_the_root_hides_everything(t):
     """A rule for "/" is one for all that is in it; "/**" is the same"""
     t.write("mine", "mine\n")
     seen = t.write(t.away + "/seen", "seen\n")
@@ -61,7 +61,7 @@ def all_of_it_can_be_hidden(t):
 
 
 @test
-def ancestors_of_protected_names_stay_in_place(t):
+def parents_of_protected_names_cannot_be_moved(t):
     repository(t)
     lines = []
     for path in ANCESTORS:
@@ -81,7 +81,7 @@ def ancestors_of_protected_names_stay_in_place(t):
 
 
 @test
-def the_project_itself_stays_in_place(t):
+def the_project_directory_cannot_be_moved(t):
     repository(t)
     found, _ = t.attempts([f"rename {t.dir} {t.root}/other",
                             f"exchange {t.dir} {t.away}", f"rmdir {t.dir}"],
@@ -90,7 +90,7 @@ def the_project_itself_stays_in_place(t):
 
 
 @test
-def a_protected_directory_cannot_be_grown(t):
+def a_protected_directory_takes_no_new_files(t):
     repository(t)
     hook = "a/b/.git/hooks/"
     lines = [f"create {hook}post-commit", f"write {hook}pre-commit",
@@ -110,7 +110,7 @@ def a_protected_directory_cannot_be_grown(t):
 
 
 @test
-def metadata_of_the_read_only_world_cannot_change(t):
+def metadata_of_read_only_files_cannot_be_changed(t):
     t.write(t.away + "/file", "x")
     lines = [f"{what} {t.away}/file"
              for what in ("chmod", "utime", "setxattr", "truncate", "write",
@@ -122,7 +122,7 @@ def metadata_of_the_read_only_world_cannot_change(t):
 
 
 @test
-def devices_of_the_host_stay_as_they_are(t):
+def metadata_of_host_devices_cannot_be_changed(t):
     """Root inside owns them, and needs no capability for that"""
     before = os.stat("/dev/full")
     lines = ["chmod /dev/full", "utime /dev/full"]
@@ -140,7 +140,7 @@ def devices_of_the_host_stay_as_they_are(t):
 
 
 @test
-def hard_links_do_not_carry_access(t):
+def hard_links_do_not_bypass_rules(t):
     t.write(t.away + "/file", "old")
     t.write("keep", "old")
     t.write("secret", "SECRET")
@@ -155,7 +155,7 @@ def hard_links_do_not_carry_access(t):
 
 
 @test
-def links_planted_in_one_run_do_not_help_the_next(t):
+def symlinks_planted_in_one_run_grant_nothing_in_the_next(t):
     t.write(t.away + "/target", "old")
     t.write(t.home + "/.ssh/id_x", "SECRET")
     t.write("dir/x", "x")
@@ -173,7 +173,7 @@ def links_planted_in_one_run_do_not_help_the_next(t):
 
 
 @test
-def a_file_as_standard_output_cannot_be_reopened(t):
+def a_file_as_standard_output_cannot_be_reopened_for_reading(t):
     t.write(t.away + "/log", "old content\n")
     probe = t.probe()
     for run, wanted in ((t.outside, "rewritten"), (t.inside, "old content")):
@@ -185,7 +185,7 @@ def a_file_as_standard_output_cannot_be_reopened(t):
 
 
 @test
-def no_directory_goes_in_as_a_standard_descriptor(t):
+def a_directory_as_standard_input_is_refused(t):
     """From one of the host's, ".." leads past every mask"""
     t.write(t.away + "/hidden/key", "SECRET")
     os.mkdir(t.away + "/hidden/open")
@@ -228,7 +228,7 @@ def a_hidden_file_as_output_cannot_be_read(t):
 
 
 @test
-def other_names_for_a_hidden_file(t):
+def a_hidden_file_is_hidden_under_every_name(t):
     secret = t.write("dir/secret", "SECRET")
     t.write("dir/plain", "PLAIN")
     names = [secret, f"/proc/self/root{secret}", "/proc/self/cwd/dir/secret",
@@ -247,7 +247,7 @@ def other_names_for_a_hidden_file(t):
 
 
 @test
-def a_mask_cannot_be_taken_off(t):
+def a_mask_cannot_be_unmounted_or_remounted(t):
     t.write("dir/secret", "SECRET")
     t.write("file", "SECRET")
     lines = ["umount dir", "umount file", "umount /proc", "umount /tmp",
@@ -266,7 +266,7 @@ def a_mask_cannot_be_taken_off(t):
 
 
 @test
-def devices_cannot_be_made(t):
+def device_nodes_cannot_be_created(t):
     lines = ["mknod-char null", "mknod-block disk", "mknod-whiteout white"]
     found, _ = t.attempts(lines)
     all_refused(found, lines)
@@ -280,7 +280,7 @@ def devices_cannot_be_made(t):
 
 
 @test
-def no_mount_is_writable_that_should_not_be(t):
+def only_expected_mounts_are_writable(t):
     found, out = t.attempts(["mounts"])
     writable = {line for line in out.splitlines() if line.startswith("/")}
     allowed = ("/tmp", "/var/tmp", "/dev/shm", t.dir)
@@ -293,7 +293,7 @@ def no_mount_is_writable_that_should_not_be(t):
 
 
 @test
-def proc_sys_and_dev_take_no_writes(t):
+def proc_sys_and_dev_cannot_be_written(t):
     found, out = t.attempts(["writable /proc/sys", "writable /sys",
                               "writable /proc/fs", "writable /proc/irq",
                               "writable /proc/bus", "writable /dev"])
@@ -306,7 +306,7 @@ def proc_sys_and_dev_take_no_writes(t):
 
 
 @test
-def sensitive_parts_of_proc_are_closed(t):
+def sensitive_files_of_proc_are_empty(t):
     names = ("keys", "key-users", "kcore", "kmsg", "sysrq-trigger",
              "timer_list", "sched_debug", "latency_stats")
     script = "; ".join(f"head -c 64 /proc/{n} 2>/dev/null | wc -c" for n in names)
@@ -320,7 +320,7 @@ def sensitive_parts_of_proc_are_closed(t):
 
 
 @test
-def fifos_outside_the_roots_take_no_writes(t):
+def fifos_outside_the_roots_cannot_be_written(t):
     fifo = t.away + "/fifo"
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
@@ -333,7 +333,7 @@ def fifos_outside_the_roots_take_no_writes(t):
 
 
 @test
-def fifos_that_may_be_read_take_no_writes(t):
+def readable_fifos_cannot_be_written(t):
     """A read-only mount stops nobody, and Landlock sees the sandbox's own /tmp"""
     with tempfile.TemporaryDirectory(dir="/tmp") as shown:
         for top, option in ((shown, "--read"), (t.dir + "/d", "--deny-write")):
@@ -352,7 +352,7 @@ def fifos_that_may_be_read_take_no_writes(t):
 
 
 @test
-def opening_with_creat_what_is_protected_makes_nothing(t):
+def O_CREAT_on_a_protected_name_creates_nothing(t):
     """What is there is read, as without O_CREAT; what is not is refused"""
     t.write(".mcp.json", "mine")
     r = t.inside("/usr/bin/python3", "-c", """
@@ -367,7 +367,7 @@ for name in ".mcp.json", ".envrc", "plain":
 
 
 @test
-def the_switches_of_the_kernel_are_not_a_project(t):
+def proc_sys_as_project_stays_read_only(t):
     """Root needs no capability to open them"""
     here = "/sys/kernel/mm"
     script = ("for f in $(find /sys/kernel /sys/module -maxdepth 3 -type f "
@@ -380,7 +380,7 @@ def the_switches_of_the_kernel_are_not_a_project(t):
 
 
 @test
-def modes_of_the_callers_descriptors_stay(t):
+def fchmod_on_inherited_descriptors_is_refused(t):
     """They are the mount's business that a descriptor came from"""
     change = ["python3", "-c", "import os, sys; "
               "[os.fchmod(0, int(m, 8)) for m in sys.argv[1:]]"]
@@ -407,7 +407,7 @@ def modes_of_the_callers_descriptors_stay(t):
 
 
 @as_root
-def modes_of_devices_stay(t):
+def fchmod_on_devices_changes_nothing(t):
     """What root may do to /dev/null would be felt by all; so, its own mode"""
     change = ["python3", "-c", "import os; [os.fchmod(fd, 0o666) for fd in "
               "(0, 1)]"]
@@ -451,7 +451,7 @@ for name, way in ways.items():
 
 
 @test
-def nothing_is_left_that_runs_as_its_owner(t):
+def setuid_and_setgid_bits_cannot_be_set(t):
     """Whoever else is on the machine could run it, outside"""
     r = t.outside("/usr/bin/python3", "-c", SET_ID).ok()
     # An older kernel has no fchmodat2()

@@ -172,17 +172,17 @@ def many(t, options):
 
 
 @test(timeout=4800)
-def with_mounts(t):
+def random_calls_change_nothing_protected_under_mounts(t):
     many(t, ("--net", "none"))
 
 
 @test(timeout=4800)
-def with_landlock(t):
+def random_calls_change_nothing_protected_under_landlock(t):
     many(t, ("--net", "none", "--tier", "landlock"))
 
 
 @test
-def the_control_without_protection(t):
+def random_calls_change_files_without_protection(t):
     """The same calls reach what nothing protects"""
     top = os.path.join(t.dir, "top")
     os.makedirs(f"{top}/fzdeep/a/b/c")

@@ -28,7 +28,7 @@ SPELLINGS = [
 
 
 @test
-def no_spelling_reaches_another_host(t):
+def no_spelling_of_a_name_reaches_a_denied_host(t):
     g = Gate(t, ["http:80", "echo:443"], allow=["good.test", "*.wild.test"],
              names={"a.wild.test": "93.184.216.34", "evil.test": "93.184.216.36",
                     "evilwild.test": "93.184.216.36", "wild.test": "93.184.216.36",
@@ -65,7 +65,7 @@ REBINDING = {
 
 
 @test
-def no_name_resolves_into_this_machine_or_its_lan(t):
+def allowed_names_do_not_resolve_to_private_addresses(t):
     names = {**REBINDING, "both.test": "127.0.0.1,93.184.216.34,10.0.0.1"}
     g = Gate(t, ["echo:7000", "http:80"], allow=[*names, "good.test"],
              names=names)
@@ -96,7 +96,7 @@ s, head = tunnel(b"good.test:7000"); print(head.split(b" ")[1])
 
 
 @test
-def a_name_that_changes_its_mind_stays_out(t):
+def dns_rebinding_does_not_reach_private_addresses(t):
     public, own = "93.184.216.34", "127.0.0.1,10.0.0.1"
     n = long(20, 500)
     names = {f"n{i}.test": (f"{public}|{own}", f"{own}|{public}")[i % 2]
@@ -114,7 +114,7 @@ print(*sorted(seen))
 
 
 @test
-def no_method_and_no_port_is_treated_better(t):
+def every_method_and_port_is_decided_alike(t):
     g = Gate(t, ["http:80", "echo:443"], allow=["good.test:80"])
     out = g.python('''
 for method in (b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"PATCH", b"OPTIONS", b"PROPFIND", b"X"):
@@ -129,7 +129,7 @@ print()
 
 
 @test
-def what_may_change_something_is_not_asked_twice(t):
+def non_idempotent_requests_are_not_repeated(t):
     g = Gate(t, ["http:80"])
     out = g.python('''
 for method in (b"HEAD", b"DELETE"):
@@ -145,7 +145,7 @@ for method in (b"HEAD", b"DELETE"):
 
 
 @test
-def a_redirect_is_the_clients_to_follow(t):
+def redirects_are_not_followed_by_the_gate(t):
     g = Gate(t, ["http:80"])
     curl = [need("curl"), "-sS", "-m", "10", "-i", "-x", PROXY]
     contains(g.run(*curl, "http://good.test/redirect").ok().out, "302 Found")
@@ -155,7 +155,7 @@ def a_redirect_is_the_clients_to_follow(t):
 
 
 @test
-def the_gate_does_not_lead_to_itself(t):
+def the_gate_does_not_connect_to_itself(t):
     g = Gate(t, ["http:80"], allow=["good.test", "self.test"],
              names={"self.test": "198.18.0.1,127.0.0.1"})
     out = g.python('''
@@ -190,7 +190,7 @@ def relay(to):
 
 
 @test
-def a_relay_in_front_changes_no_verdict(t):
+def a_relay_in_front_of_the_gate_changes_no_decision(t):
     g = Gate(t, ["http:80", "echo:7000"])
     out = g.python(RELAY + '''
 def http(port, name): return say(b"GET http://%s/ HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % (name, name), port=port)[9:12]
@@ -224,7 +224,7 @@ good, bad, none = hello("good.test"), hello("bad.test"), hello(None)
 
 
 @test
-def half_a_hello_goes_nowhere(t):
+def an_incomplete_client_hello_is_not_forwarded(t):
     g = Gate(t, ["echo:443", "echo:8443"],
              options=["--capture", "8443", "--ms", "HELLO=300"])
     out = g.python(HELLOS + '''
@@ -238,7 +238,7 @@ s, head = tunnel(b"good.test:443"); print(everything(s)[:1])
 
 
 @test
-def the_sni_must_be_the_name(t):
+def the_SNI_must_match_the_decided_name(t):
     g = Gate(t, ["echo:443", "echo:8443", "echo:9443"],
              allow=["good.test", "93.184.216.35", "*.wide.test",
                     "ssh.wide.test:443"],
@@ -286,7 +286,7 @@ SMUGGLING = [
 
 
 @test
-def nothing_is_smuggled_past_the_proxy(t):
+def request_smuggling_is_refused(t):
     g = Gate(t, ["http:80"], allow=["good.test"])
     rows = "[%s]" % ", ".join('b"%s"' % row for row in SMUGGLING)
     out = g.python('''
@@ -318,7 +318,7 @@ print(say(b"POST http://good.test/control HTTP/1.1\\r\\nHost: good.test\\r\\nCon
 
 
 @test
-def headers_of_the_hop_stay_here(t):
+def hop_by_hop_headers_are_not_forwarded(t):
     g = Gate(t, ["http:80"])
     g.python('''
 say(b"GET http://good.test/ HTTP/1.1\\r\\nHost: good.test\\r\\nProxy-Authorization: Basic c2VjcmV0\\r\\n"
@@ -332,7 +332,7 @@ say(b"GET http://good.test/ HTTP/1.1\\r\\nHost: good.test\\r\\nProxy-Authorizati
 
 
 @test
-def socks_does_connect_and_nothing_else(t):
+def socks_supports_CONNECT_only(t):
     g = Gate(t, ["echo:7000"], allow=["good.test", "93.184.216.34"])
     out = g.python('''
 def socks(request, greeting=b"\\5\\1\\0", slow=False):
@@ -363,7 +363,7 @@ print(socks(b"", b"\\4\\1\\0\\x50\\0\\0\\0\\1x\\0good.test\\0"), socks(name, b"\
 
 
 @test
-def socks_addresses_are_decided_as_addresses(t):
+def socks_requests_for_addresses_need_address_rules(t):
     g = Gate(t, ["echo:7000"], allow=["good.test", "93.184.216.34"],
              names={"localhost": "127.0.0.1"})
     out = g.python('''
@@ -385,7 +385,7 @@ print(sockets() == before)
 
 
 @test
-def a_port_speaks_its_own_protocol(t):
+def each_proxy_port_refuses_the_other_protocol(t):
     g = Gate(t, ["http:80", "echo:7000"])
     out = g.python('''
 socks = b"\\5\\1\\0\\5\\1\\0\\3\\x09good.test" + struct.pack(">H", 7000)
@@ -406,7 +406,7 @@ for port, good, others in ((3128, http, (socks, b"\\4" + socks[1:], hello("good.
 
 
 @test
-def the_hosts_loopback_is_out_of_reach(t):
+def the_hosts_loopback_is_unreachable(t):
     g = Gate(t, ["http:80", "echo:7000"], allow=["good.test"],
              names={"localhost": "127.0.0.1"}, options=["--capture", "7000"])
     out = g.python('''
@@ -433,7 +433,7 @@ for port in (80, 443):
 
 
 @test
-def two_sandboxes_have_two_gates(t):
+def two_sandboxes_do_not_share_a_gate(t):
     first = Gate(t, ["http:80"], allow=["good.test"])
     p = first.start("/usr/bin/python3", "-c", CLIENT +
                     'print(tunnel(b"good.test:80")[1][:12], flush=True); '
@@ -451,7 +451,7 @@ def two_sandboxes_have_two_gates(t):
 
 
 @test
-def a_reload_closes_what_it_forbids(t):
+def a_reload_closes_connections_it_forbids(t):
     fifo = os.path.join(t.dir, "fifo")
     os.mkfifo(fifo)
     g = Gate(t, ["echo:7000"], allow=["good.test", "other.test"],
@@ -468,7 +468,7 @@ print(tunnel(b"good.test:7000")[1][:12])
 
 
 @test
-def a_thousand_reloads_never_open_a_denied_host(t):
+def concurrent_reloads_never_allow_a_denied_host(t):
     fifo = os.path.join(t.dir, "fifo")
     os.mkfifo(fifo)
     g = Gate(t, ["echo:7000"], allow=["good.test"], options=["--reload", fifo])

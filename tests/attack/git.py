@@ -28,7 +28,7 @@ def repository(t, path, *files):
 
 
 @test
-def settings_that_are_not_known_do_not_survive(t):
+def unknown_settings_of_a_new_repository_are_removed(t):
     need("git")
     make = f"""git init -q $1 && cd $1 && git config alias.st \
 "-c core.fsmonitor='{RUN}' status" && git config gc.recentObjectsHook '{RUN}' &&
@@ -51,7 +51,7 @@ git config user.name a && git remote add o https://example.org/a.git"""
 
 
 @test
-def core_worktree_stays_only_where_it_points_back(t):
+def core_worktree_is_kept_only_if_it_points_back(t):
     """A submodule made inside raises no alarm; one that leads elsewhere does"""
     need("git")
     sub = repository(t, "sub", "f")
@@ -86,7 +86,7 @@ def stopped(t, top):
 
 
 @test
-def a_rebase_runs_no_command_that_was_added(t):
+def commands_added_to_a_rebase_todo_are_refused(t):
     need("git")
     add = "echo 'exec touch OWNED' >> $1; printf '\\tx touch OWNED2\\n' >> $1"
     go_on = ("git", *ME, "rebase", "--continue")
@@ -118,7 +118,7 @@ def a_rebase_runs_no_command_that_was_added(t):
 
 
 @test
-def a_merge_strategy_is_no_program_of_the_work_tree(t):
+def a_merge_strategy_cannot_be_a_program_of_the_work_tree(t):
     """git runs git-merge-STRATEGY, and a strategy with a slash is a path"""
     need("git")
     plant = ("mkdir -p git-merge-x; printf '#!/bin/sh\\ntouch OWNED\\nexit 1\\n' > "
@@ -148,7 +148,7 @@ def a_merge_strategy_is_no_program_of_the_work_tree(t):
 
 
 @test
-def programs_that_the_settings_name_are_held(t):
+def programs_named_by_git_settings_are_read_only(t):
     """Those of a repository, and of a submodule of another work tree"""
     need("git")
     top = repository(t, "repo", "tools/monitor", "tools/clean.py", "conv",
@@ -240,7 +240,7 @@ os.system("mv own theirs")
 
 
 @as_root
-def an_undone_git_changes_what_its_permissions_allow(t):
+def undoing_git_respects_the_commands_permissions(t):
     """Those of root inside, who has no capabilities, not those of the supervisor"""
     need("git")
     git(t, "init", "-q").ok()

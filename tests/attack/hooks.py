@@ -30,7 +30,7 @@ def user_settings(t, **values):
 
 
 @test
-def a_deny_rule_is_not_gone_around(t):
+def shell_syntax_does_not_bypass_a_deny_rule(t):
     user_settings(t, permissions={"allow": ["Bash"], "deny": ["Bash(rm *)"]})
     for line in ("ls", "env A=b make", "bash -c 'ls rm'", "xargs grep x",
                  "find . -name rm", "nice make"):
@@ -66,7 +66,7 @@ def a_link_to_a_secret_tells_nothing_of_it(t):
 
 
 @test
-def an_excluded_command_elsewhere_stays_inside(t):
+def an_excluded_command_in_another_directory_stays_sandboxed(t):
     """... where the sandbox may have written what it obeys"""
     user_settings(t, sandbox={"excludedCommands": ["git *", "make *"]})
     t.run("run", "-c", "git init -q evil; mkdir -p /tmp/evil; echo x > /tmp/evil/Makefile").ok()
@@ -92,7 +92,7 @@ def an_excluded_command_elsewhere_stays_inside(t):
 
 
 @test
-def the_line_never_lets_run_decide_again(t):
+def a_rewritten_command_stays_sandboxed_under_any_settings(t):
     """What a hook puts into the sandbox stays there, whatever a clone says"""
     option = "--allow-unsandboxed"
     for values in ({"enabled": False}, {"enabledPlatforms": ["macos"]},

@@ -82,7 +82,7 @@ def a_hidden_file_that_the_host_saves_is_never_read(t):
 
 
 @test
-def what_the_host_makes_beside_a_hidden_file_is_named_where_it_is_missed(t):
+def a_host_file_beside_a_hidden_one_is_reported_when_unreadable(t):
     """Landlock has no rule for it, so a command that needs it fails"""
     for hidden in (False, True):
         if hidden:
@@ -114,7 +114,7 @@ def by_making(path, text):
 
 
 @test
-def what_an_editor_writes_beside_a_hidden_file_is_not_read(t):
+def editor_copies_of_a_hidden_file_are_not_readable(t):
     """Under these names its content is before a save, during it, or after it"""
     names = (".env~", ".env.swp", "#.env#", ".env.lock", ".env.tmp")
     copies = [f"{t.dir}/{name}" for name in names]
@@ -177,7 +177,7 @@ print("tries", sorted(found))
 
 
 @test
-def a_hidden_file_of_the_project_is_not_read_by_another_way(t):
+def a_hidden_project_file_is_not_readable_by_unusual_opens(t):
     """What the observer cannot look up does not go on, nor a descriptor of a path"""
     path = t.write(t.dir + "/.env", "SECRET")
     for options in ((), ("--observe", "full"), ("--observe", "off")):
@@ -225,7 +225,7 @@ print("tries", tries)
 
 
 @test
-def what_git_writes_before_it_renames_is_not_the_commands(t):
+def git_lock_files_of_the_host_cannot_be_written(t):
     """The new .git/config is .git/config.lock first, which no mount holds"""
     need("git")
     for ways, options in ((1, ()), (6, ()), (6, ("--tier", "landlock")),
@@ -297,7 +297,7 @@ def opened(t, path, events):
 
 
 @test
-def a_process_with_a_file_open_cannot_change_the_saved_one(t):
+def an_open_descriptor_cannot_change_a_saved_file(t):
     """The host's rename takes the mount away; until it is back the file opens"""
     path = t.write(t.dir + "/.envrc", "mine")
     events = t.away + "/events"
@@ -313,7 +313,7 @@ def a_process_with_a_file_open_cannot_change_the_saved_one(t):
 
 
 @test
-def a_second_mount_does_not_make_it_the_users(t):
+def a_second_save_does_not_legitimise_a_planted_one(t):
     """Of two saves the first may get its mount after the second, and the command have
     written to that meanwhile"""
     path, events = t.write(t.dir + "/.envrc", "mine"), t.away + "/events"
@@ -331,7 +331,7 @@ def a_second_mount_does_not_make_it_the_users(t):
 
 
 @test
-def a_slow_save_of_the_users_is_left_alone(t):
+def a_slow_save_by_the_host_is_not_quarantined(t):
     """An editor makes the file anew, and has it open itself when the mount comes"""
     path = t.write(t.dir + "/.envrc", "mine")
     p = t.start("run", "--", "sh", "-c", "echo ready; while test ! -e stop; do "

@@ -49,7 +49,7 @@ def plant(path):
 
 
 @test
-def no_profile_writes_what_is_read_as_policy(t):
+def policy_files_cannot_be_written_in_any_profile(t):
     for root in (t.dir, t.away):
         names = POLICY + HOOKS
         for name, write in writers(t, root):
@@ -62,7 +62,7 @@ def no_profile_writes_what_is_read_as_policy(t):
 
 
 @test
-def also_where_there_are_no_file_rules(t):
+def policy_files_cannot_be_written_with_filesystem_disabled(t):
     """filesystem.disabled leaves the rest of the machine open, as in srt"""
     off = '{"sandbox": {"filesystem": {"disabled": true}}}'
     user = t.home + "/.claude/settings.json"
@@ -80,7 +80,7 @@ def also_where_there_are_no_file_rules(t):
 
 
 @test
-def what_exists_stays_as_it_is(t):
+def existing_policy_files_cannot_be_changed(t):
     for name in POLICY:
         t.write(name, "{}")
     for name, write in writers(t, t.dir):
@@ -91,7 +91,7 @@ def what_exists_stays_as_it_is(t):
 
 
 @test
-def the_users_own_settings_are_frozen_for_srt(t):
+def user_settings_cannot_be_written_by_srt(t):
     t.write(t.home + "/.claude/settings.json", "{}")
     files = [f"{t.home}/.claude/{name}"
              for name in ("settings.json", "settings.local.json")]
@@ -103,7 +103,7 @@ def the_users_own_settings_are_frozen_for_srt(t):
 
 
 @test
-def one_personality_does_not_arm_the_other(t):
+def settings_written_under_srt_do_not_affect_cloche_run(t):
     t.write(t.home + "/.ssh/id_rsa", "secret\n")
     read = ["run", "-c", "cat ~/.ssh/id_rsa; echo end"]
     t.write(".claude/settings.json", "{}")
@@ -154,7 +154,7 @@ def replace(place, *names):
 
 
 @test
-def the_program_is_not_replaced_wherever_it_is(t):
+def the_program_cannot_be_replaced_at_any_install_path(t):
     for place, files in ((t.dir + "/node_modules/cloche/native",
                           ["../index.js", "cloche.node"]),
                          (t.dir + "/.venv/lib/python3/site-packages/cloche/"
@@ -186,7 +186,7 @@ def the_program_is_not_replaced_wherever_it_is(t):
 
 
 @test
-def the_link_to_a_package_in_pnpms_store_stays(t):
+def a_symlink_to_a_pnpm_package_cannot_be_replaced(t):
     real = "node_modules/.pnpm/cloche@0.1.0/node_modules/cloche"
     program = install(t, f"{t.dir}/{real}/native", f"{real}/index.js")
     link = t.dir + "/node_modules/cloche"
@@ -201,7 +201,7 @@ def the_link_to_a_package_in_pnpms_store_stays(t):
 
 
 @test
-def the_link_by_which_the_program_was_started_stays(t):
+def the_symlink_that_started_the_program_cannot_be_replaced(t):
     install(t, t.dir + "/node_modules/other/bin")
     link = "node_modules/.bin/cloche"
     os.mkdir(t.dir + "/node_modules/.bin")
@@ -222,7 +222,7 @@ def the_link_by_which_the_program_was_started_stays(t):
 
 
 @test
-def the_program_on_the_path_is_not_shadowed(t):
+def the_program_cannot_be_shadowed_in_PATH(t):
     bin = t.home + "/.local/bin"
     os.makedirs(bin)
     env = {"PATH": bin + ":" + os.environ["PATH"]}
@@ -246,7 +246,7 @@ def the_program_on_the_path_is_not_shadowed(t):
 
 
 @test
-def a_settings_file_of_an_earlier_run_stays(t):
+def a_settings_file_of_an_earlier_run_cannot_be_changed(t):
     file = t.write("policy.json", '{"sandbox": {}}')
     script = (f"echo '{OPEN}' > policy.json; rm -f policy.json; touch control")
     t.run("run", "--write", t.away, "-s", file, "--cwd", t.away, "true").ok()

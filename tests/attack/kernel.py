@@ -21,7 +21,7 @@ def all_blocked(found, lines):
 
 
 @test
-def no_namespace_can_be_made_or_joined(t):
+def namespaces_cannot_be_created_or_joined(t):
     lines = [f"{how} {name}" for name in NAMESPACES
              for how in ("unshare", "clone", "clone3")
              if (how, name) != ("clone", "time")]
@@ -37,7 +37,7 @@ def no_namespace_can_be_made_or_joined(t):
 
 
 @test
-def foreign_system_call_gates_are_closed(t):
+def system_calls_of_other_ABIs_are_refused(t):
     if os.uname().machine != "x86_64":
         skip("gates of x86-64")
     lines = ["int80", "int80-socket", "x32"]
@@ -75,7 +75,7 @@ def a_command_cannot_take_leases(t):
 
 
 @test
-def no_snapshot_shows_what_is_hidden(t):
+def file_system_snapshots_cannot_be_created(t):
     """btrfs: SNAP_CREATE, SUBVOL_CREATE and their second versions; bcachefs"""
     lines = [f"dir-ioctl . {request}" for request in
              (0x50009401, 0x5000940e, 0x50009417, 0x50009418, 0x4018bc10)]
@@ -86,7 +86,7 @@ def no_snapshot_shows_what_is_hidden(t):
 
 
 @test
-def unknown_numbers_do_not_exist(t):
+def unknown_system_calls_fail_with_ENOSYS(t):
     lines = [f"unknown-call {n}" for n in
              list(range(480, 560)) + [600, 999, 1023, 4096, 0x3fffffff]]
     found, _ = t.attempts(lines)
@@ -113,7 +113,7 @@ def the_session_keyring_is_fresh(t):
 
 
 @test
-def shared_memory_of_the_host_is_not_seen(t):
+def shared_memory_of_the_host_is_not_visible(t):
     libc = ctypes.CDLL(None, use_errno=True)
     libc.shmat.restype = ctypes.c_void_p
     key = 0x43000000 | os.getpid()
@@ -131,7 +131,7 @@ def shared_memory_of_the_host_is_not_seen(t):
 
 
 @test
-def the_terminal_takes_no_pushed_input(t):
+def input_cannot_be_pushed_into_the_terminal(t):
     lines = ["tiocsti", "tiocsti-high", "tioclinux"]
     found, _ = t.attempts(lines)
     for line in lines:
@@ -143,7 +143,7 @@ def the_terminal_takes_no_pushed_input(t):
 
 
 @test
-def a_set_uid_program_gives_nothing(t):
+def a_setuid_program_gains_no_privileges(t):
     program = "/bin/su"
     if IS_ROOT:
         program = t.write(t.away + "/cat-as-nobody", "")
@@ -161,7 +161,7 @@ def a_set_uid_program_gives_nothing(t):
 
 
 @test
-def no_core_file_is_piped_to_the_host(t):
+def core_dumps_are_not_piped_to_the_host(t):
     found, out = t.attempts(["core-limit"])
     equal(out.splitlines()[0], "1 1", "soft and hard limit")
     equal(found["core-limit"], "EPERM")
@@ -170,7 +170,7 @@ def no_core_file_is_piped_to_the_host(t):
 
 
 @test
-def the_first_process_is_out_of_reach(t):
+def process_1_cannot_be_traced_or_signalled(t):
     lines = ["ptrace 1", "vm-read 1", "pidfd-getfd 1 0", "pidfd-getfd 1 3",
              "write /proc/1/mem", "read /proc/1/mem"]
     found, _ = t.attempts(lines)
@@ -181,7 +181,7 @@ def the_first_process_is_out_of_reach(t):
 
 
 @test
-def processes_of_the_host_are_out_of_reach(t):
+def processes_of_the_host_cannot_be_reached(t):
     other = subprocess.Popen(["sleep", "1000"])
     try:
         control, _ = t.attempts([f"kill {other.pid}"], inside=False)

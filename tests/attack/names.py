@@ -49,7 +49,7 @@ def stays(t, script, left, before="", python=False, options=()):
 
 
 @test
-def by_a_directory_that_is_called_deleted(t):
+def planting_in_a_directory_named_deleted_fails(t):
     stays(t, f"""mkdir '{DEEP}/x (deleted)' && cd '{DEEP}/x (deleted)' &&
           mkdir .vscode; echo x > .vscode/tasks.json; echo y > y; cd .. &&
           mv 'x (deleted)' x""", [f"{DEEP}/x/.vscode"])
@@ -57,7 +57,7 @@ def by_a_directory_that_is_called_deleted(t):
 
 
 @test
-def by_a_path_that_is_too_long_for_us(t):
+def planting_below_a_path_longer_than_PATH_MAX_fails(t):
     r = stays(t, f"""
 top = os.open("{DEEP}", os.O_RDONLY)
 os.chdir("{DEEP}")
@@ -88,7 +88,7 @@ UPWARDS = ("/proc/self/../..", "/proc/1/../..", "/proc/net/../../..",
 
 
 @test
-def by_a_link_whose_name_makes_the_path_too_long(t):
+def planting_by_a_symlink_whose_path_exceeds_PATH_MAX_fails(t):
     """Its directory is not too long a path, but with its name it is one"""
     r = stays(t, f"""
 top = os.getcwd()
@@ -130,7 +130,7 @@ def attempt(call, *args, **more):
 
 
 @test
-def from_a_directory_that_was_removed(t):
+def planting_from_a_removed_working_directory_fails(t):
     names = [".envrc", ".bashrc", ".zshrc", ".profile", ".mcp.json",
              ".ripgreprc", ".gitmodules", ".zprofile", ".bash_profile"]
     r = stays(t, REMOVED + f"""
@@ -141,7 +141,7 @@ for way, name in zip(ways, {names}):
 
 
 @test
-def renamed_and_linked_from_a_directory_that_was_removed(t):
+def renaming_from_a_removed_working_directory_fails(t):
     """Either name: what is protected is neither made nor taken away"""
     r = stays(t, "top = os.getcwd()\n" + REMOVED + """
 for i, way in enumerate(ways):
@@ -163,7 +163,7 @@ for i, way in enumerate(ways):
 
 
 @test
-def by_a_second_name_of_what_is_open(t):
+def planting_by_hard_linking_an_open_file_fails(t):
     second = f"""
 fd = os.open("{DEEP}/.envrc", os.O_RDONLY)
 if libc.linkat(fd, b"", -100, b"{DEEP}/second", 0x1000) < 0:
@@ -178,7 +178,7 @@ if libc.linkat(fd, b"", -100, b"{DEEP}/second", 0x1000) < 0:
 
 
 @test
-def by_a_second_name_of_what_was_open_on_another_mount(t):
+def planting_by_hard_linking_a_file_open_on_another_mount_fails(t):
     """What descriptor is meant changes while the call is looked at"""
     r = stays(t, f"""
 import threading
@@ -206,7 +206,7 @@ thread.join()
 
 
 @test
-def by_a_link_that_is_open(t):
+def planting_by_hard_linking_an_open_symlink_fails(t):
     """A second name of the link, which leads to another mount"""
     r = stays(t, f"""
 os.symlink("p/file", "{DEEP}/link")
@@ -223,7 +223,7 @@ for name in b".envrc", b".claude", b"plain":
 
 
 @test
-def what_a_planted_link_leads_to_stays(t):
+def the_target_of_a_planted_symlink_is_kept(t):
     """Only the link is taken away: the rest may be anything of the user's"""
     mine = ("p/file", "p/q/file", "file")
     for path in mine:
@@ -239,7 +239,7 @@ def what_a_planted_link_leads_to_stays(t):
 
 
 @test
-def by_moving_what_is_above_a_rule(t):
+def renaming_a_directory_above_a_rule_fails(t):
     """What a rule denies, and the user makes only while the command runs"""
     for name in ("conf", "late", "free"):
         os.mkdir(os.path.join(t.dir, name))
@@ -261,7 +261,7 @@ def by_moving_what_is_above_a_rule(t):
 
 
 @test
-def by_what_the_first_thread_has_open(t):
+def planting_through_the_first_threads_proc_self_fails(t):
     """It is what "self" in /proc means, whatever this thread has there"""
     for where, flag in (("cwd", 0x200), ("fd/9", 0x400)):
         t.outside("rm", "-rf", "in", "out").ok()
@@ -284,7 +284,7 @@ thread.join()
 
 
 @test
-def by_ways_up_from_proc(t):
+def planting_through_dot_dot_in_proc_fails(t):
     """One run for each: a refusal makes the look in the end a thorough one"""
     for way in UPWARDS + ("/proc/net/../cwd", "/proc/self/net/../cwd",
                           "/proc/self/cwd/.", "/proc/tty/../$PPID/cwd",
@@ -296,7 +296,7 @@ def by_ways_up_from_proc(t):
 
 
 @test
-def by_the_way_through_what_is_hidden(t):
+def planting_through_dot_dot_of_a_hidden_directory_fails(t):
     """Where a mask talks, nobody outside can look through it"""
     stays(t, f"""mkdir hidden/../{DEEP}/.vscode; cd {DEEP} && ln -s
           $PWD/../../../../hidden h && mkdir h/../{DEEP}/.idea""",
@@ -305,7 +305,7 @@ def by_the_way_through_what_is_hidden(t):
 
 
 @test
-def by_as_many_links_as_the_kernel_follows(t):
+def planting_through_40_symlinks_fails(t):
     stays(t, f"""
 os.chdir("{DEEP}")
 os.symlink(".mcp.json", "l1")
@@ -316,7 +316,7 @@ put("l40")
 
 
 @test
-def by_a_link_where_a_directory_was(t):
+def planting_by_exchanging_a_directory_and_a_symlink_fails(t):
     stays(t, f"""
 os.chdir("{DEEP}")
 for i in range(50):
@@ -331,7 +331,7 @@ put("d/pre-commit")
 
 
 @test
-def by_a_link_that_is_moved_to_where_a_directory_was(t):
+def planting_by_renaming_a_symlink_over_a_directory_fails(t):
     stays(t, f"""
 os.chdir("{DEEP}")
 for i in range(50):
@@ -347,7 +347,7 @@ put("d/pre-commit")
 
 
 @test
-def by_going_elsewhere(t):
+def planting_after_chdir_fails(t):
     stays(t, f"""
 os.chdir("{DEEP}")
 os.mkdir("a")
@@ -367,7 +367,7 @@ put("pre-push")
 
 
 @test
-def by_another_thread_that_goes_elsewhere(t):
+def planting_after_chdir_in_another_thread_fails(t):
     stays(t, f"""
 import threading
 os.chdir("{DEEP}")
@@ -413,7 +413,7 @@ signal.pause()          # The other one becomes a shell, and we are gone
 
 
 @test
-def by_a_thread_that_has_a_directory_of_its_own(t):
+def planting_from_a_thread_with_its_own_working_directory_fails(t):
     """unshare(CLONE_FS)"""
     stays(t, SPLIT % (DEEP, "libc.unshare(0x200)"),
           [f"{DEEP}/repo/.git/hooks/pre-commit"], python=True,
@@ -421,7 +421,7 @@ def by_a_thread_that_has_a_directory_of_its_own(t):
 
 
 @test
-def by_moving_the_directory_that_one_stands_in(t):
+def planting_by_renaming_the_working_directory_fails(t):
     stays(t, f"""
 os.chdir("{DEEP}")
 os.makedirs("a/b")
@@ -434,14 +434,14 @@ put("tasks.json")
 
 
 @test
-def by_moving_a_directory_out_of_packages(t):
+def planting_by_moving_a_directory_out_of_node_modules_fails(t):
     stays(t, f"""cd {DEEP} && mkdir -p node_modules/x/.vscode && echo x >
           node_modules/x/.vscode/tasks.json && mv node_modules/x x""",
           [f"{DEEP}/x/.vscode"])
 
 
 @test
-def by_moving_a_directory_out_of_a_new_repository(t):
+def planting_by_moving_a_directory_out_of_a_new_repository_fails(t):
     stays(t, f"""cd {DEEP} && git init -q r && mkdir -p r/s/.vscode && echo x >
           r/s/.vscode/tasks.json && mv r/s s""", [f"{DEEP}/s/.vscode"])
 
@@ -456,7 +456,7 @@ def a_new_repository_is_disarmed_at_any_depth(t):
 
 
 @test
-def by_a_directory_that_gets_the_name_of_one_above(t):
+def planting_by_renaming_a_directory_to_a_protected_name_fails(t):
     for where in ("s", DEEP):
         for script, left in (
                 ("mkdir c && echo {} > c/settings.json && mv c .claude",
@@ -472,7 +472,7 @@ def by_a_directory_that_gets_the_name_of_one_above(t):
 
 
 @test
-def by_a_directory_of_an_earlier_run(t):
+def planting_with_a_directory_of_an_earlier_run_fails(t):
     """Nothing in it is new, so that nobody finds it by its birth"""
     for script in ("mv c .claude", "ln -s c .claude"):
         t.outside("rm", "-rf", "in", "out").ok()
@@ -512,7 +512,7 @@ WRITE = """mkdir -p "$(dirname "$i")" 2>/dev/null; echo {} >> "$i"; """
 
 
 @test
-def what_programs_run_unasked_is_refused_or_held(t):
+def files_that_programs_run_by_themselves_cannot_be_written(t):
     """Each name, new or there before; with an observer, and without"""
     script = "for i; do " + WRITE + "done 2>/dev/null; echo done"
     equal(t.outside("sh", "-c", script, "sh", *RUN).out, "done\n")
@@ -527,7 +527,7 @@ def what_programs_run_unasked_is_refused_or_held(t):
 
 
 @test
-def what_a_later_command_runs_is_named(t):
+def files_that_a_later_command_runs_are_reported(t):
     for name, program in NOTED.items():
         r = t.inside("sh", "-ec", f'i="{name}"; ' + WRITE).ok()
         equal(t.read(name), "{}\n")
@@ -536,7 +536,7 @@ def what_a_later_command_runs_is_named(t):
 
 
 @test
-def in_a_directory_that_a_bare_repository_would_have(t):
+def planting_in_directories_named_like_a_bare_repository_fails(t):
     """Projects have a "config" or "hooks" of their own: no mount holds what is in it,
     and what is new there goes as elsewhere
     """
@@ -552,7 +552,7 @@ def in_a_directory_that_a_bare_repository_would_have(t):
 
 
 @test
-def a_planted_name_takes_no_other_name_of_the_file_along(t):
+def quarantine_removes_only_the_planted_hard_link(t):
     """The file itself is not protected: only the name that was planted goes"""
     for options in ((), ("--observe", "off"), ("--tier", "landlock")):
         t.outside("rm", "-rf", "in", "out").ok()
@@ -566,7 +566,7 @@ def a_planted_name_takes_no_other_name_of_the_file_along(t):
 
 
 @test
-def by_moving_a_git_directory_away_and_back(t):
+def planting_by_moving_a_git_directory_away_and_back_fails(t):
     left = [f"{DEEP}/r/.git/hooks/pre-commit"]
     stays(t, f"""cd {DEEP}/r; mv .git g; cp /bin/true g/hooks/pre-commit;
           mv g .git""", left, before=f"git init -q {DEEP}/r")
@@ -581,7 +581,7 @@ exchange("g", ".git")
 
 
 @test
-def by_a_pointer_in_a_new_directory(t):
+def planting_by_a_gitdir_pointer_in_a_new_directory_fails(t):
     places = ("w", f"{DEEP}/w")
     stays(t, f"""for d in w {DEEP}/w; do (mkdir $d && cd $d && {EVIL}
           echo 'gitdir: g' > .git); done""",
@@ -607,7 +607,7 @@ SUBMODULE = (
 
 
 @test
-def a_submodule_whose_name_has_slashes(t):
+def a_submodule_with_slashes_in_its_name_is_protected(t):
     at = ".git/modules/lib/deep/one"
     stays(t, f"""cp /bin/true {at}/hooks/pre-commit; echo ../x > {at}/commondir;
           mkdir -p .git/modules/lib/new/hooks && cp /bin/true
@@ -619,7 +619,7 @@ def a_submodule_whose_name_has_slashes(t):
 
 
 @test
-def a_submodule_that_is_hidden_in_another(t):
+def a_submodule_nested_in_another_is_protected(t):
     """What looks like a git directory is not where the walk ends"""
     at = ".git/modules/lib/deep/one"
     stays(t, f"cp /bin/true {at}/hooks/pre-commit", [f"{at}/hooks/pre-commit"],
@@ -652,7 +652,7 @@ def clones_and_worktrees_still_work(t):
 
 
 @test
-def a_pointer_that_was_there_stays_as_it_is(t):
+def an_existing_gitdir_pointer_cannot_be_changed(t):
     before = f"mkdir {DEEP}/w; echo 'gitdir: x' > {DEEP}/w/.git"
     for script in ("echo 'gitdir: g' > .git", "rm .git; echo > .git",
                    "echo > new && mv new .git", "ln -sf g .git"):
@@ -664,7 +664,7 @@ def a_pointer_that_was_there_stays_as_it_is(t):
 
 
 @test
-def staged_changes_do_not_plant_repositories(t):
+def applying_staged_changes_plants_no_repository(t):
     """A pointer in a new directory, and a link that was put there unseen"""
     os.makedirs(f"{t.dir}/{DEEP}")
     t.shell(f"cd {DEEP} && mkdir w && cd w && {EVIL} echo 'gitdir: g' > .git; "
@@ -678,7 +678,7 @@ def staged_changes_do_not_plant_repositories(t):
 
 
 @as_user        # The kernel maps root only for who has a capability
-def with_mounts_of_ones_own(t):
+def planting_through_mounts_of_a_nested_namespace_fails(t):
     """Where a command may have namespaces, it has other names for everything:
     then all is looked at in the end
     """

@@ -123,7 +123,7 @@ def compiled(t):
 
 
 @test
-def a_call_is_not_over_because_time_has_passed(t):
+def a_held_up_call_cannot_plant_settings_after_a_wait(t):
     """The thread is kept off the processor until everybody has forgotten its call"""
     program = compiled(t)
     os.mkdir(".claude")
@@ -142,7 +142,7 @@ def a_call_is_not_over_because_time_has_passed(t):
 
 
 @test
-def what_the_command_of_another_run_plants_is_nobodys_settings(t):
+def settings_planted_by_another_run_are_quarantined(t):
     """One run sees no call of its own, and the other is at work in its directory"""
     other = t.root + "/other"
     os.mkdir(other)
@@ -172,7 +172,7 @@ def what_the_command_of_another_run_plants_is_nobodys_settings(t):
 
 
 @test
-def settings_of_a_clone_that_changes_meanwhile_are_not_obeyed(t):
+def settings_of_a_clone_that_changes_are_not_applied(t):
     """A command may write in the repository that it makes; another runs there"""
     need("git")
     a = t.start("run", "--", "sh", "-c", "git init -q app; mkdir app/.claude; "
@@ -194,7 +194,7 @@ def settings_of_a_clone_that_changes_meanwhile_are_not_obeyed(t):
 
 
 @test
-def what_the_user_makes_while_no_call_is_under_way_stays(t):
+def settings_made_by_the_user_are_kept_and_read_only(t):
     """And is read-only inside; else it is in quarantine, and comes back"""
     os.mkdir(".claude")
     p = t.start("run", "--write", t.home, "--", "sh", "-c",
@@ -234,7 +234,7 @@ def what_the_user_makes_while_no_call_is_under_way_stays(t):
 
 
 @test
-def what_the_next_run_obeys_or_starts_does_not_stay(t):
+def files_that_the_next_run_reads_or_starts_are_quarantined(t):
     """No row protects these by their name, and a command can win them by a race"""
     bin = t.home + "/.local/bin"
     os.makedirs(bin)
@@ -299,7 +299,7 @@ def a_planted_directory_is_renamed_at_once_and_copied_at_the_end(t):
 
 
 @test
-def a_root_that_is_moved_away_hides_no_plant(t):
+def planted_files_in_a_renamed_root_are_found(t):
     """Its path is not there any more when everything is looked at in the end"""
     for options in ((), ("--observe", "off")):
         os.makedirs("d/s")

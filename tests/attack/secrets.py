@@ -135,7 +135,7 @@ AMBIGUOUS = {
 
 
 @test
-def what_can_be_read_in_two_ways_is_not_sent_on(t):
+def ambiguous_requests_are_not_forwarded(t):
     origin, other = Recorder(), Recorder(OTHER)
     answers, r = send(t, list(AMBIGUOUS.values()) +
                       [REQUEST.format("control", BEARER + "Content-Length: 3\r\n", "END")])
@@ -173,7 +173,7 @@ def only_credential_fields_of_the_head_get_the_value(t):
 
 
 @test
-def a_request_behind_another_is_decided_by_itself(t):
+def a_pipelined_request_is_decided_by_itself(t):
     origin = Recorder()
     first = "GET /first HTTP/1.1\r\nHost: good.test\r\nX: END\r\n\r\n"
     send(t, [first + f"GET /second HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {{P}}\r\n"
@@ -183,7 +183,7 @@ def a_request_behind_another_is_decided_by_itself(t):
 
 
 @test
-def two_secrets_do_not_help_each_other(t):
+def each_secret_is_sent_to_its_own_hosts_only(t):
     """One of this host and one of another, in one field, or in one request"""
     origin = Recorder()
     texts = [REQUEST.format(i, fields + "Content-Length: 3\r\n", "END") for i, fields in enumerate((
@@ -196,7 +196,7 @@ def two_secrets_do_not_help_each_other(t):
 
 
 @test
-def names_that_differ_get_nothing(t):
+def tunnel_SNI_and_host_header_must_name_one_host(t):
     """The tunnel, the hello and the request must name one host"""
     origin, other = Recorder(), Recorder(OTHER)
     t.write("front.py", r'''import os, socket, ssl, sys
@@ -224,7 +224,7 @@ for tunnel, hello, host in (("good.test", "other.test", "other.test"), ("other.t
 
 
 @test
-def a_name_that_changes_its_address_leads_nowhere_else(t):
+def dns_rebinding_does_not_leak_a_secret(t):
     origin, inside = Recorder(), Recorder("127.0.0.1")
     r = run(t, """for i in 1 2 3 4 5 6 7 8; do
     curl -sS -m 60 -o /dev/null -w '%{http_code}\\n' -H "X-Api-Key: $TOKEN" -d END https://sub.good.test/
@@ -247,7 +247,7 @@ class Moved(Origin):
 
 
 @test
-def a_redirect_takes_nothing_along(t):
+def a_redirect_does_not_leak_a_secret(t):
     origins(Moved)
     for more in ((), ("--secret", "SECOND@other.test")):	# End to end, and opened
         Origin.seen.clear()

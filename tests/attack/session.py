@@ -61,7 +61,7 @@ ASK = CONNECT + "; print(s.recv(1))"
 
 
 @test
-def no_rule_about_sockets_opens_a_session(t):
+def a_socket_rule_does_not_allow_joining_a_session(t):
     """Of another sandbox: the peer would be its supervisor, or has the holder's namespace"""
     t.inside("true", options=OPTIONS).ok()
     other = t.home + "/other"
@@ -86,7 +86,7 @@ def no_rule_about_sockets_opens_a_session(t):
 
 
 @test
-def process_1_is_closed_to_the_commands(t):
+def process_1_of_a_session_cannot_be_read_or_killed(t):
     t.inside("true", options=OPTIONS).ok()
     script = ("readlink /proc/1/fd/3; cat /proc/1/fd/3; cat /proc/1/environ; "
               "kill -KILL 1; kill -STOP 1; kill -TERM 1; true")
@@ -102,7 +102,7 @@ def process_1_is_closed_to_the_commands(t):
 
 
 @test
-def nothing_of_one_command_is_left_for_the_next(t):
+def descriptors_and_variables_of_one_command_are_not_inherited(t):
     t.write("secret", "x")
     try:
         with open(f"{t.dir}/secret") as file:
@@ -119,7 +119,7 @@ def nothing_of_one_command_is_left_for_the_next(t):
 
 
 @test
-def a_protected_file_as_output_cannot_be_cut(t):
+def a_protected_file_as_output_cannot_be_truncated(t):
     """Its name is found only by a search of the project, which a join leaves out elsewhere"""
     t.outside(need("git"), "init", "-q", "sub/other").ok()
     cut = "import os; os.ftruncate(1, 0)"
@@ -163,7 +163,7 @@ print("done")
 
 
 @test
-def an_exit_status_is_not_for_others_to_choose(t):
+def a_command_cannot_forge_anothers_exit_status(t):
     t.write("forge.py", FORGE)
     try:
         with t.start("run", *OPTIONS, "--", "sh", "-c", "echo $$; read x; exit 7") as p:
@@ -245,7 +245,7 @@ VICTIM_ENV = {"VICTIM": "1", "SSH_AUTH_SOCK": "/run/agent",
 
 
 @test
-def a_later_command_is_open_to_an_earlier_ones_processes_as_documented(t):
+def commands_of_one_session_share_a_trust_domain(t):
     """cloche-session(1), ONE TRUST DOMAIN: environment, memory, descriptors, signals; and
     nothing that the later command itself has not got
     """
@@ -275,7 +275,7 @@ def a_later_command_is_open_to_an_earlier_ones_processes_as_documented(t):
 
 
 @test
-def bound_secrets_do_not_go_into_a_session(t):
+def bound_secrets_are_refused_in_a_session(t):
     """Every command of it could use them: neither by an option nor by settings"""
     contains(t.inside("true", options=[*OPTIONS, "--secret", "TOKEN@registry.example.org"])
              .ended(125).err, "for one run")
@@ -298,7 +298,7 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
 
 
 @test
-def another_session_and_a_run_of_its_own_are_out_of_reach(t):
+def other_sessions_and_runs_cannot_be_reached(t):
     """Of another name, and with the same policy"""
     t.write("find.py", FIND)
     server = ("import os, signal, socket; "
@@ -326,7 +326,7 @@ def another_session_and_a_run_of_its_own_are_out_of_reach(t):
 
 
 @test
-def a_later_commands_terminal_is_not_reached(t):
+def a_later_commands_terminal_cannot_be_opened(t):
     from terminal import Terminal
     t.write(t.home + "/.ssh/key", "of the host\n")
 

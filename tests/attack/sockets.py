@@ -17,7 +17,7 @@ REFUSED = ("EACCES", "EPERM", "EAFNOSUPPORT", "ENOENT", "ECONNREFUSED",
 
 
 @test
-def only_listed_families_open(t):
+def only_listed_socket_families_open(t):
     _, out = t.attempts(["families"], options=NONE)
     pairs = {tuple(map(int, line.split())) for line in out.splitlines()
              if re.match(r"^\d+ \d+$", line)}
@@ -32,7 +32,7 @@ def only_listed_families_open(t):
 
 
 @test
-def only_route_netlink_opens(t):
+def only_NETLINK_ROUTE_opens(t):
     _, out = t.attempts(["netlinks"], options=NONE)
     opened = {line for line in out.splitlines() if line.isdigit()}
     check(opened <= {"0"}, "netlink protocols:", opened)
@@ -41,7 +41,7 @@ def only_route_netlink_opens(t):
 
 
 @test
-def high_bits_do_not_fool_the_filter(t):
+def high_argument_bits_do_not_bypass_the_filter(t):
     for family, kind in ((AF_UNIX, 2), (38, 1), (40, 1), (17, 1)):
         line = f"socket-high {family} {kind}"
         low = f"socket {family} {kind} 0"
@@ -53,13 +53,13 @@ def high_bits_do_not_fool_the_filter(t):
 
 
 @test
-def pairs_of_sockets_work(t):
+def socketpairs_work(t):
     found, _ = t.attempts(["socketpair 1", "tcp-listen"], options=NONE)
     equal(found, {"socketpair 1": "OK", "tcp-listen": "OK"})
 
 
 @test
-def sockets_of_the_host_are_out_of_reach(t):
+def unix_sockets_of_the_host_are_unreachable(t):
     path = t.away + "/s"
     stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     os.chdir(t.away)
@@ -123,7 +123,7 @@ for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW):
 
 
 @test
-def datagrams_are_refused(t):
+def unix_datagrams_to_the_host_are_refused(t):
     want = {b"sendto", b"sndmsg", b"sndmmg", b"cnnect"}
     for place, options in ((t.away, ()), (t.dir, ()), (t.dir, ("--observe", "off")),
                            (t.dir, ("--net", "host")),
@@ -149,7 +149,7 @@ def datagrams_are_refused(t):
 
 
 @test
-def the_network_of_the_host_is_out_of_reach(t):
+def the_hosts_network_is_unreachable(t):
     ears = Ears()
     tcp_line = f"tcp 127.0.0.1 {ears.tcp_port}"
     udp_line = f"udp 127.0.0.1 {ears.udp_port}"
@@ -163,7 +163,7 @@ def the_network_of_the_host_is_out_of_reach(t):
 
 
 @test
-def only_loopback_is_there(t):
+def net_none_has_only_loopback(t):
     _, out = t.attempts(["interfaces"], options=NONE)
     names = [line for line in out.splitlines() if ":" not in line]
     equal(names, ["lo"])
@@ -172,7 +172,7 @@ def only_loopback_is_there(t):
 
 
 @test
-def the_hosts_network_is_there_when_asked_for(t):
+def net_host_reaches_the_hosts_loopback(t):
     server = socket.create_server(("127.0.0.1", 0))
     line = f"tcp 127.0.0.1 {server.getsockname()[1]}"
     found, _ = t.attempts([line], options=("--net", "host"))
@@ -247,7 +247,7 @@ def a_socket_as_standard_input_reaches_no_other_address(t):
 
 
 @test
-def a_socket_for_output_is_looked_at_as_well(t):
+def a_datagram_socket_as_output_is_refused(t):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as given:
         t.inside("true", stderr=given).ended(125)
         t.inside("true", stdout=given).ended(125)
@@ -255,7 +255,7 @@ def a_socket_for_output_is_looked_at_as_well(t):
 
 
 @test
-def a_pair_of_streams_is_as_good_as_a_pipe(t):
+def a_stream_socketpair_as_standard_descriptor_is_accepted(t):
     ours, given = socket.socketpair()
     with ours, given:
         ours.sendall(b"to the command\n")

@@ -26,7 +26,7 @@ def writes(t, *paths, options=BLIND, cwd=None):
 
 
 @test
-def protected_names_at_any_depth_are_held_by_mounts(t):
+def protected_names_at_any_depth_are_read_only(t):
     t.outside("git", "init", "-q", DEEP + "/repo").ok()
     held = [f"{DEEP}/repo/.git/config", f"{DEEP}/.envrc",
             f"{DEEP}/.hg/hgrc", f"{DEEP}/x.code-workspace",
@@ -43,7 +43,7 @@ def protected_names_at_any_depth_are_held_by_mounts(t):
 
 
 @test
-def many_names_hide_nothing(t):
+def a_directory_with_too_many_names_becomes_read_only(t):
     """The directory with too many is read-only, others are looked into; too
     many altogether is no run
     """
@@ -69,7 +69,7 @@ def many_names_hide_nothing(t):
 
 
 @test
-def a_path_that_is_too_long_is_not_passed_over(t):
+def protected_names_below_an_overlong_path_are_protected(t):
     script = """
 import os
 top = os.getcwd()
@@ -97,7 +97,7 @@ except OSError as e:
 
 
 @test
-def another_name_of_a_denied_file_is_denied(t):
+def a_hard_link_to_a_denied_file_is_denied(t):
     """A hard link that was made before the run"""
     t.write("secret", "key\n")
     t.write("a/b/c/d/.envrc", "mine\n")
@@ -114,7 +114,7 @@ def another_name_of_a_denied_file_is_denied(t):
 
 
 @test
-def a_link_of_an_earlier_run_is_no_start_directory(t):
+def a_symlink_of_an_earlier_run_is_refused_as_start_directory(t):
     """The first run replaces a directory of the project by a link; the second
     would have been started where it leads, which is all that is needed to write
     there
@@ -149,7 +149,7 @@ def a_link_of_an_earlier_run_is_no_start_directory(t):
 
 
 @as_root
-def another_mount_of_what_is_hidden_is_hidden(t):
+def another_mount_of_a_hidden_directory_is_hidden(t):
     """The home at a second place, and a hidden directory alone at a third"""
     t.write(t.home + "/.ssh/id_x", "key\n")
     t.write(t.home + "/.ssh/more/id_y", "key\n")

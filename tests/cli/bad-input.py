@@ -29,7 +29,7 @@ def unchanged(t, before):
 
 
 @test
-def options_that_do_not_exist(t):
+def unknown_options_are_refused(t):
     before = tree(t.dir)
     for option in ("--no-such", "-Z", "--writ", "--write-all", "--timeoutx=1"):
         refused(t, t.run("run", option, *RUN), option.split("=")[0])
@@ -37,7 +37,7 @@ def options_that_do_not_exist(t):
 
 
 @test
-def options_without_their_value(t):
+def options_without_their_value_are_refused(t):
     for option in ("--write", "--read", "--deny-write", "--deny-read", "-s",
                    "--settings", "--timeout", "--profile", "--net", "--env",
                    "--cwd", "--memory"):
@@ -45,7 +45,7 @@ def options_without_their_value(t):
 
 
 @test
-def options_with_a_wrong_value(t):
+def options_with_an_invalid_value_are_refused(t):
     for words in (("--profile", "nope"), ("--net", "nope"), ("--tier", "nope"),
                   ("--timeout", "soon"), ("--pids", "-3"), ("--pids", "0"),
                   ("--env", "=x"), ("--env", ""), ("--write", ""),
@@ -58,7 +58,7 @@ def options_with_a_wrong_value(t):
 
 
 @test
-def descriptors_that_are_not_open(t):
+def closed_descriptors_are_refused(t):
     """What cloche has open itself by then is none of the caller's"""
     before = tree(t.dir)
     read, write = os.pipe()
@@ -77,7 +77,7 @@ def descriptors_that_are_not_open(t):
 
 
 @test
-def what_the_landlock_tier_cannot_do_says_why(t):
+def options_that_the_landlock_tier_lacks_are_refused(t):
     for words in (("--profile", "home"), ("--net", "jail"), ("--ephemeral",),
                   ("--publish", "8123"), ("--host-port", "8123"),
                   ("--unix-socket", "/run/x")):
@@ -87,13 +87,13 @@ def what_the_landlock_tier_cannot_do_says_why(t):
 
 
 @test
-def no_command(t):
+def run_without_a_command_is_refused(t):
     for words in ((), ("--",), ("--quiet",), ("-c",)):
         refused(t, t.run("run", *words))
 
 
 @test
-def a_command_that_does_not_exist(t):
+def a_missing_command_exits_with_127(t):
     r = t.run("nonsense")
     equal(r.code, 2, repr(r))
     contains(r.err, "nonsense")
@@ -103,7 +103,7 @@ def a_command_that_does_not_exist(t):
 
 
 @test
-def settings_that_cannot_be_used(t):
+def invalid_settings_are_refused(t):
     def with_text(text):
         file = t.write(t.away + "/s.json", text)
         return t.run("run", "-s", file, *RUN)
@@ -127,7 +127,7 @@ def settings_that_cannot_be_used(t):
 
 
 @test
-def a_name_cannot_hold_nul(t):
+def names_with_nul_in_settings_are_refused(t):
     file = t.write(t.away + "/s.json",
                    '{"filesystem": {"denyRead": ["a\\u0000b"]}}')
     r = t.run("run", "-s", file, *RUN)
@@ -136,7 +136,7 @@ def a_name_cannot_hold_nul(t):
 
 
 @as_user	# Root may read them: there is nothing to refuse
-def settings_without_read_permission(t):
+def unreadable_settings_are_refused(t):
     file = t.write(t.away + "/s.json", "{}", 0o000)
     refused(t, t.run("run", "-s", file, *RUN), "s.json")
 
@@ -149,7 +149,7 @@ def settings_of_the_largest_size_work(t):
 
 
 @test
-def a_writable_root_that_does_not_exist(t):
+def a_missing_writable_root_is_refused(t):
     before = tree(t.dir)
     refused(t, t.run("run", "--write", "missing", *RUN), "missing")
     refused(t, t.run("run", "--write", t.away + "/missing", *RUN), "missing")
@@ -164,7 +164,7 @@ def a_writable_root_that_does_not_exist(t):
 
 
 @test
-def a_start_directory_that_is_gone(t):
+def a_missing_start_directory_is_refused(t):
     refused(t, t.run("run", "--cwd", "missing", *RUN), "missing")
     t.write("file", "")
     refused(t, t.run("run", "--cwd", "file", *RUN), "file")
@@ -174,14 +174,14 @@ def a_start_directory_that_is_gone(t):
 
 
 @test
-def a_start_directory_outside_the_view(t):
+def a_hidden_start_directory_is_refused(t):
     os.mkdir(t.dir + "/hidden")
     refused(t, t.run("run", "--cwd", "hidden", "--deny-read",
                      t.dir + "/hidden", *RUN), "hidden")
 
 
 @test
-def a_start_directory_that_is_a_secret(t):
+def a_start_directory_with_secrets_is_refused(t):
     t.write(t.home + "/.ssh/id_x", "SECRET\n")
     os.mkdir(t.home + "/.ssh/below")
     for where in (".ssh", ".ssh/below"):
@@ -201,7 +201,7 @@ def a_start_directory_that_is_a_secret(t):
 
 
 @test(timeout=180)
-def a_hundred_thousand_rules(t):
+def too_many_rules_are_refused(t):
     rules = [f"/{i:05}" for i in range(100000)]
     text = json.dumps({"filesystem": {"denyRead": rules}}, separators=(",", ":"))
     check(len(text) < MIB)
@@ -211,7 +211,7 @@ def a_hundred_thousand_rules(t):
 
 
 @test
-def where_user_namespaces_are_refused(t):
+def missing_user_namespaces_are_reported(t):
     need("unshare")
     script = ('echo 0 > /proc/sys/user/max_user_namespaces && '
               '"$0" run --tier full -- touch ran')

@@ -76,7 +76,7 @@ def verbs_of(t):
 
 
 @test
-def a_wrong_shell_is_wrong_usage(t):
+def an_unknown_shell_exits_with_2(t):
     for words in ((), ("tcsh",), ("",), ("bash", "zsh")):
         r = t.run("completion", *words).ended(2)
         equal(r.out, "", words)
@@ -106,7 +106,7 @@ def bash_completes_verbs_and_their_arguments(t):
 
 
 @test
-def bash_completes_what_follows_a_word(t):
+def bash_completes_arguments_of_a_subcommand(t):
     script(t, "bash")
     t.write("one-file", "")
     os.mkdir(t.dir + "/one-dir")
@@ -148,7 +148,7 @@ def words_of(t):
 
 
 @test
-def names_of_living_sessions_are_offered(t):
+def bash_completes_names_of_running_sessions(t):
     script(t, "bash")
     os.environ["PATH"] = os.path.dirname(CLOCHE) + ":" + os.environ["PATH"]
     equal(bash(t, "session", "stop", ""), [])
@@ -162,7 +162,7 @@ def names_of_living_sessions_are_offered(t):
 
 
 @test
-def help_and_completion_tell_the_same(t):
+def help_and_completion_list_the_same_options(t):
     """Each option that a usage names is listed, and each listed one offered"""
     script(t, "bash")
     for verb, out, words in words_of(t):
@@ -180,7 +180,7 @@ def help_and_completion_tell_the_same(t):
 
 
 @test
-def what_is_offered_is_understood(t):
+def completed_words_are_accepted_by_the_program(t):
     script(t, "bash")
     for words in (["explain"], ["policy", "show"], ["policy", "check"],
                   ["policy", "mode"], ["policy", "why", "read", "x"],
@@ -243,7 +243,7 @@ def bash_completes_values(t):
 
 
 @test
-def bash_leaves_the_command_alone(t):
+def bash_does_not_complete_options_after_the_command(t):
     script(t, "bash")
     t.write("--tin", "")
     check("bash" in bash(t, "run", "bas"), "a command")

@@ -27,7 +27,7 @@ def explain_shows_the_rules_and_runs_nothing(t):
 
 
 @test
-def explain_speaks_json(t):
+def explain_prints_json(t):
     t.write("keep", "")
     plan = json.loads(t.run("explain", "--json", "--deny-write", "keep", "--",
                             "true").ok().out)
@@ -38,7 +38,7 @@ def explain_speaks_json(t):
 
 
 @test
-def explain_knows_the_settings_line(t):
+def explain_names_the_settings_line(t):
     t.write("keep", "")
     file = t.write(t.away + "/s.json",
                    '{\n  "filesystem": {\n    "denyWrite": ["keep"]\n  }\n}\n')
@@ -47,7 +47,7 @@ def explain_knows_the_settings_line(t):
 
 
 @test
-def explain_tells_why_a_variable_is_there(t):
+def explain_names_the_reason_for_each_variable(t):
     r = t.run("explain", "--env", "MINE=wisdom", env={"LC_TIME": "C"}).ok()
     lacks(r.out, "wisdom")
     shown = r.out.split("environment\n")[1].split("command\n")[0]
@@ -62,7 +62,7 @@ def network_of(text):
 
 
 @test
-def explain_tells_every_way_out_and_in(t):
+def explain_lists_hosts_ports_and_sockets(t):
     file = t.write(t.away + "/s.json", json.dumps({"network": {
         "allowLocalBinding": True, "socksProxyPort": 4444,
         "deniedResolvedAddresses": ["203.0.113.0/24"]}}))
@@ -108,7 +108,7 @@ def explain_says_that_no_host_is_allowed(t):
 
 
 @test
-def explain_says_of_tmp_what_is_true(t):
+def explain_describes_tmp_per_profile(t):
     for words, lines in (([], ["  write          /tmp  (private, kept for this "
                                "project)"]),
                          (["--profile", "srt"], []),
@@ -120,12 +120,12 @@ def explain_says_of_tmp_what_is_true(t):
 
 
 @test
-def explain_without_a_command_is_fine(t):
+def explain_works_without_a_command(t):
     t.run("explain").ok()
 
 
 @test
-def wrap_prints_one_line_that_runs_it(t):
+def wrap_prints_one_line_that_runs_the_command(t):
     r = t.run("wrap", "--env", "A=b c", "--", "sh", "-c",
               "echo \"it's $A\" > out").ok()
     equal(len(r.out.splitlines()), 1, r.out)
@@ -163,7 +163,7 @@ def quoted_words(t, shell, *options, before=""):
 
 
 @test
-def wrap_quotes_what_a_shell_would_eat(t):
+def wrap_quotes_for_sh_bash_dash_and_zsh(t):
     for shell in ("sh", "bash", "dash", "zsh"):
         quoted_words(t, shell, "-c")
 
@@ -210,7 +210,7 @@ def wrap_quotes_as_fish_is_documented_to_read(t):
 
 
 @test
-def a_preset_is_what_its_agent_needs_and_no_more(t):
+def a_preset_grants_only_its_agents_hosts_and_paths(t):
     def plan(agent, **env):
         return t.run("explain", "--json", "--for", agent, "--", "true",
                      env=env).ok().out
@@ -260,7 +260,7 @@ TOKENS = {"claude": ".credentials.json", "codex": "auth.json",
 
 
 @test
-def a_shared_home_is_written_but_for_what_the_next_start_obeys(t):
+def a_shared_agent_home_is_writable_except_its_settings(t):
     def writes(options, dir, names):
         script = "".join(f"mkdir -p {os.path.dirname(f'{dir}/{n}')} 2>&-; "
                          f"echo x 2>&- > {dir}/{n} && echo {n}\n" for n in names)
@@ -300,7 +300,7 @@ def an_expired_login_that_stays_so_is_a_note(t):
 
 
 @test
-def a_shared_home_is_where_the_agent_has_it(t):
+def a_shared_agent_home_must_be_the_default_one(t):
     contains(t.run("run", "--for", "codex,shared", "true",
                    env={"CODEX_HOME": t.home + "/other"}).ended(125).err,
              "$CODEX_HOME names another home")
@@ -311,7 +311,7 @@ def a_shared_home_is_where_the_agent_has_it(t):
 
 
 @test
-def the_settings_of_a_preset_that_are_there_stay(t):
+def a_preset_does_not_overwrite_existing_settings(t):
     path = t.write(t.home + "/.local/state/cloche-agents/codex/config.toml", "mine\n")
     t.run("run", "--for", "codex", "true").ok()
     equal(t.read(path), "mine\n")

@@ -37,7 +37,7 @@ def originals(agent):
 
 
 @test
-def every_tool_that_runs_commands_is_asked_about(t):
+def every_tool_that_runs_commands_is_hooked(t):
     # Claude Code asks the hooks of Bash about Monitor, and then runs what was
     # there before: it must be asked about by its own name
     def hook(tool, **values):
@@ -93,7 +93,7 @@ def installing_and_uninstalling_leaves_every_byte(t):
 
 
 @test
-def an_agent_whose_home_was_moved(t):
+def install_follows_a_moved_agent_home(t):
     for agent, variable, name in (("claude", "CLAUDE_CONFIG_DIR", "settings.json"),
                                   ("codex", "CODEX_HOME", "hooks.json"),
                                   ("gemini", "GEMINI_CLI_HOME", ".gemini/settings.json")):
@@ -117,7 +117,7 @@ def an_agent_whose_home_was_moved(t):
 
 
 @test
-def what_others_change_meanwhile_stays(t):
+def uninstall_keeps_later_changes_of_others(t):
     path = t.write(t.home + "/" + SETTINGS, '{\n  "a": 1\n}\n')
     t.run("hook", "install", "claude").ok()
     with open(path) as file:
@@ -141,7 +141,7 @@ def what_others_change_meanwhile_stays(t):
 
 
 @test
-def a_session_is_asked_for_by_install(t):
+def install_with_a_session_adds_the_session_end_hook(t):
     """Its end is an event of its own, which goes with the rest"""
     for agent, end in (("claude", "SessionEnd"), ("gemini", "SessionEnd"),
                        ("cursor", "sessionEnd"), ("codex", None)):
@@ -163,7 +163,7 @@ def a_session_is_asked_for_by_install(t):
 
 
 @test
-def a_prefix_of_the_users_own_is_not_replaced(t):
+def install_does_not_replace_the_users_prefix(t):
     text = '{"env": {"A": "b", "CLAUDE_CODE_SHELL_PREFIX": "/mine"}}'
     path = t.write(t.home + "/" + SETTINGS, text)
     contains(t.run("hook", "install", "claude").ended(2).err, "/mine")
@@ -195,7 +195,7 @@ def a_second_install_replaces_the_first(t):
 
 
 @test
-def what_was_installed_is_what_the_agent_would_run(t):
+def the_installed_hook_command_works(t):
     t.run("hook", "install", "claude", "--scope", "project", "--net",
           "none").ok()
     settings = json.loads(t.read(SETTINGS))
@@ -220,7 +220,7 @@ def what_was_installed_is_what_the_agent_would_run(t):
 
 
 @test
-def many_at_once_install_once(t):
+def concurrent_installs_add_one_hook(t):
     path = t.write(t.home + "/" + SETTINGS, '{"a": 1}\n')
     all = [t.start("hook", "install", "claude") for _ in range(16)]
     for one in all:
@@ -236,7 +236,7 @@ def many_at_once_install_once(t):
 
 
 @test
-def an_administrator_installs_for_all(t):
+def install_with_scope_managed_applies_to_all_users(t):
     tested = os.path.join(os.path.dirname(CLOCHE), "cloche-test")
     env = {"CLOCHE_ROOT_ETC": t.away + "/etc"}
     file = t.away + "/etc/claude-code/managed-settings.d/50-cloche.json"
@@ -252,7 +252,7 @@ def an_administrator_installs_for_all(t):
 
 
 @test
-def a_link_stays_a_link(t):
+def install_keeps_a_symlinked_settings_file(t):
     os.makedirs(t.home + "/.claude")
     real = t.write(t.away + "/dotfiles.json", '{"a": 1}\n')
     os.symlink(real, t.home + "/" + SETTINGS)
@@ -264,7 +264,7 @@ def a_link_stays_a_link(t):
 
 
 @test
-def a_projects_link_does_not_lead_to_the_users_own(t):
+def install_does_not_follow_a_projects_symlink(t):
     """A clone brings links: install writes where they lead, uninstall takes the hook away"""
     for agent in FILES:
         t.run("hook", "install", agent).ok()
@@ -293,7 +293,7 @@ def a_projects_link_does_not_lead_to_the_users_own(t):
 
 
 @test
-def a_file_that_is_no_json_is_left_alone(t):
+def install_leaves_invalid_json_unchanged(t):
     path = t.write(t.home + "/" + SETTINGS, "{ broken")
     t.run("hook", "install", "claude").ended(2)
     equal(open(path).read(), "{ broken")
@@ -303,7 +303,7 @@ def a_file_that_is_no_json_is_left_alone(t):
 
 
 @test
-def status_tries_the_hook_and_names_what_disables_it(t):
+def status_runs_the_hook_and_names_what_disables_it(t):
     def status(agent, code):
         r = t.run("hook", "status", agent).ended(code)
         return r.out
@@ -332,7 +332,7 @@ def status_tries_the_hook_and_names_what_disables_it(t):
 
 
 @test
-def installing_names_what_the_agent_itself_asks(t):
+def install_mentions_the_agents_own_confirmations(t):
     contains(t.run("hook", "install", "codex").ok().err, "until you trust it")
     for agent in ("codex", "gemini"):
         contains(t.run("hook", "install", agent).ok().err,

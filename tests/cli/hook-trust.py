@@ -61,7 +61,7 @@ def a_part_that_only_the_repository_allows_is_not_allowed(t):
 
 
 @test
-def an_excluded_command_is_the_users_word_alone(t):
+def only_the_user_can_exclude_commands(t):
     excluded = json.dumps({"sandbox": {"excludedCommands": ["docker *"]}})
     t.write(SETTINGS, excluded)
     for agent in ("claude", "codex"):

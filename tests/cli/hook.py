@@ -51,7 +51,7 @@ def sandbox(t, **values):
 
 
 @test
-def all_commands_of_a_session_go_into_one_sandbox(t):
+def commands_of_one_agent_session_share_a_sandbox(t):
     what = call(t, "echo hi > $HOME/made; cat /tmp/kept; echo x > /tmp/kept")
     what["session_id"] = "11111111-2222-3333-4444-555555555555"
 
@@ -106,7 +106,7 @@ def the_rewritten_command_runs_in_the_sandbox(t):
 
 
 @test
-def quotes_newlines_and_bytes_arrive_as_they_are(t):
+def quotes_newlines_and_bytes_are_preserved(t):
     for text in ["a'b\"c", "$HOME `x` \\", "two\nlines", "\u00e9\u4e2d\U0001f600",
                  "-n", "!!", "*"]:
         line = "printf %s " + shlex.quote(text)
@@ -115,7 +115,7 @@ def quotes_newlines_and_bytes_arrive_as_they_are(t):
 
 
 @test
-def a_session_below_the_project_keeps_the_projects_policy(t):
+def a_working_directory_below_the_project_keeps_its_policy(t):
     os.makedirs(t.dir + "/sub dir")
     t.write(".claude/settings.json", json.dumps(
         {"sandbox": {"filesystem": {"denyWrite": ["kept"]}}}))
@@ -131,7 +131,7 @@ def a_session_below_the_project_keeps_the_projects_policy(t):
 
 
 @test
-def a_deny_rule_on_the_original_denies(t):
+def deny_rules_apply_to_the_original_command(t):
     rules(t, deny=["Bash(curl *)"], allow=["Bash"])
     for command in ["curl x", "true && curl x", "FOO=1 timeout 5 curl x"]:
         answer = specific(t, call(t, command))
@@ -143,7 +143,7 @@ def a_deny_rule_on_the_original_denies(t):
 
 
 @test
-def ask_and_allow_are_decided_on_the_original(t):
+def ask_and_allow_rules_apply_to_the_original_command(t):
     rules(t, ask=["Bash(git push *)"], allow=["Bash(git *)"])
     answer = specific(t, call(t, "git push origin"))
     equal(answer["permissionDecision"], "ask")
@@ -153,7 +153,7 @@ def ask_and_allow_are_decided_on_the_original(t):
 
 
 @test
-def fields_of_the_call_have_rules_too(t):
+def rules_apply_to_fields_of_the_call(t):
     rules(t, deny=["Bash(run_in_background:true)"], allow=["Bash"])
     equal(specific(t, call(t, "ls", run_in_background=True))
           ["permissionDecision"], "deny")
@@ -161,7 +161,7 @@ def fields_of_the_call_have_rules_too(t):
 
 
 @test
-def what_is_sandboxed_may_be_allowed_by_the_settings(t):
+def autoAllowBashIfSandboxed_allows_sandboxed_commands(t):
     rules(t, ask=["Bash", "Bash(git push *)"], deny=["Bash(curl *)"])
     equal(specific(t, call(t, "make"))["permissionDecision"], "ask")
     sandbox(t, autoAllowBashIfSandboxed=True)
@@ -176,7 +176,7 @@ def what_is_sandboxed_may_be_allowed_by_the_settings(t):
 
 
 @test
-def the_bypass_mode_asks_nothing_and_denies_all_the_same(t):
+def bypass_mode_skips_prompts_and_keeps_denials(t):
     rules(t, deny=["Bash(curl *)"])
     answer = specific(t, call(t, "make", mode="bypassPermissions"))
     equal(answer["permissionDecision"], "allow")
@@ -186,7 +186,7 @@ def the_bypass_mode_asks_nothing_and_denies_all_the_same(t):
 
 
 @test
-def a_wrapped_command_is_not_wrapped_again_and_its_content_decides(t):
+def a_wrapped_command_is_decided_by_its_content(t):
     rules(t, deny=["Bash(curl *)"])
     for inner in ["echo hi", "echo \"it's\"", "a\nb"]:
         wrapped = specific(t, call(t, inner))["updatedInput"]["command"]
@@ -221,7 +221,7 @@ def a_forged_wrapper_is_refused(t):
 
 
 @test
-def excluded_commands_stay_outside(t):
+def excluded_commands_are_not_rewritten(t):
     sandbox(t, excludedCommands=["docker *"])
     equal(ask(t, call(t, "docker ps")), {})
     for inside in ["docker ps; id", "docker ps > f", "cd / && docker ps"]:
@@ -235,7 +235,7 @@ def excluded_commands_stay_outside(t):
 
 
 @test
-def the_model_may_ask_for_no_sandbox_and_the_user_decides(t):
+def an_unsandboxed_request_of_the_model_is_asked_about(t):
     what = call(t, "make", dangerouslyDisableSandbox=True,
                 mode="bypassPermissions")
     answer = specific(t, what)
@@ -246,14 +246,14 @@ def the_model_may_ask_for_no_sandbox_and_the_user_decides(t):
 
 
 @test
-def a_disabled_sandbox_is_used_without_obey_settings(t):
+def without_obey_settings_a_disabled_sandbox_is_used(t):
     t.write(t.home + "/" + SETTINGS, json.dumps({"sandbox": {"enabled": False}}))
     contains(specific(t, call(t, "ls"))["updatedInput"]["command"], " run ")
     equal(ask(t, call(t, "ls"), "--allow-unsandboxed"), {})
 
 
 @test
-def what_is_left_of_a_sandbox_that_is_off_allows_nothing(t):
+def a_disabled_sandbox_auto_allows_nothing(t):
     sandbox(t, enabled=True, autoAllowBashIfSandboxed=True)
     equal(specific(t, call(t, "make"))["permissionDecision"], "allow")
     sandbox(t, enabled=False, autoAllowBashIfSandboxed=True)
@@ -263,7 +263,7 @@ def what_is_left_of_a_sandbox_that_is_off_allows_nothing(t):
 
 
 @test
-def the_mode_disabled_switches_the_hook_off(t):
+def mode_disabled_disables_the_hook(t):
     start = {"cwd": t.dir, "hook_event_name": "SessionStart",
              "source": "startup"}
     rules(t, ask=["Bash(make)"], allow=["Bash(ls)"])
@@ -285,7 +285,7 @@ def the_mode_disabled_switches_the_hook_off(t):
 
 
 @test
-def options_of_run_go_into_the_wrapper_and_the_policy(t):
+def hook_options_apply_to_wrapper_and_policy(t):
     t.write(t.away + "/s.json", json.dumps(
         {"permissions": {"deny": ["Bash(id)"]}}))
     options = ("-s", t.away + "/s.json", "--net", "none")
@@ -296,7 +296,7 @@ def options_of_run_go_into_the_wrapper_and_the_policy(t):
 
 
 @test
-def other_tools_are_none_of_our_business(t):
+def calls_of_other_tools_are_ignored(t):
     what = call(t, "x")
     what["tool_name"] = "Read"
     what["tool_input"] = {"file_path": "/x"}
@@ -312,7 +312,7 @@ def refused(t, text, *options, agent="claude", event="pre-tool-use", **more):
 
 
 @test
-def whatever_cannot_be_understood_is_refused(t):
+def malformed_input_is_refused(t):
     good = json.dumps(call(t, "ls"))
     t.run("hook", "claude", "pre-tool-use", stdin=good).ok()
     for agent in AGENTS:
@@ -335,7 +335,7 @@ def settings_that_cannot_be_read_refuse_every_command(t):
 
 
 @test
-def wrong_usage_refuses(t):
+def wrong_usage_refuses_the_command(t):
     for argv in [(), ("nobody",), ("claude",), ("claude", "stop"),
                  ("claude", "pre-tool-use", "--nope"),
                  ("claude", "pre-tool-use", "word"),
@@ -346,14 +346,14 @@ def wrong_usage_refuses(t):
 
 
 @test
-def a_directory_that_is_no_text_refuses_rather_than_passes(t):
+def a_non_UTF_8_directory_refuses_the_command(t):
     os.mkdir(os.fsencode(t.dir) + b"/\xff")
     refused(t, json.dumps(call(t, "ls")),
             env={"CLAUDE_PROJECT_DIR": t.dir + "/\udcff"})
 
 
 @test
-def a_hook_that_hangs_refuses_in_time(t):
+def a_hanging_hook_refuses_at_its_watchdog(t):
     hook = t.start("hook", "claude", "pre-tool-use", "--watchdog", "300ms")
     equal(hook.wait(RUN_SECONDS), REFUSED)
     contains(hook.stderr.read().decode(), "no answer in time")
@@ -367,7 +367,7 @@ def worker_of(hook):
 
 
 @test
-def a_worker_that_dies_refuses(t):
+def a_dead_worker_refuses_the_command(t):
     for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT):
         hook = t.start("hook", "claude", "pre-tool-use")
         os.kill(worker_of(hook), number)
@@ -390,7 +390,7 @@ def a_terminated_hook_refuses_and_ends_its_worker(t):
 
 
 @test
-def a_hook_whose_answer_is_not_read_refuses(t):
+def a_hook_with_closed_output_refuses(t):
     read, write = os.pipe()
     os.close(read)
     t.run("hook", "claude", "pre-tool-use", stdin=json.dumps(call(t, "ls")),
@@ -399,7 +399,7 @@ def a_hook_whose_answer_is_not_read_refuses(t):
 
 
 @test
-def codex_gets_a_rewrite_with_allow_and_is_never_asked(t):
+def codex_gets_rewrites_with_allow_and_no_prompt(t):
     rules(t, ask=["Bash(git push *)"], deny=["Bash(curl *)"])
     what = call(t, "ls")
     answer = ask(t, what, agent="codex")
@@ -416,7 +416,7 @@ def codex_gets_a_rewrite_with_allow_and_is_never_asked(t):
 
 
 @test
-def the_model_of_codex_does_not_choose_what_is_writable(t):
+def the_working_directory_of_a_codex_call_grants_nothing(t):
     os.mkdir(t.dir + "/sub")
     for cwd in (t.dir + "/sub", t.home, "/"):
         what = call(t, f"pwd; touch {t.dir}/ok {t.home}/no", cwd=cwd)
@@ -428,7 +428,7 @@ def the_model_of_codex_does_not_choose_what_is_writable(t):
 
 
 @test
-def gemini_gets_its_input_laid_over(t):
+def gemini_gets_the_rewritten_tool_input(t):
     rules(t, deny=["Bash(curl *)"], ask=["Bash(git push *)"])
     os.mkdir(t.dir + "/sub")
     what = {"session_id": "s", "transcript_path": "", "cwd": t.dir,
@@ -449,7 +449,7 @@ def gemini_gets_its_input_laid_over(t):
 
 
 @test
-def cursor_always_gets_an_object(t):
+def cursor_gets_a_json_object_for_every_call(t):
     rules(t, deny=["Bash(curl *)"], ask=["Bash(git push *)"])
     what = {"hook_event_name": "preToolUse", "cwd": t.dir, "tool_name": "Shell",
             "conversation_id": "c", "workspace_roots": [t.dir],
@@ -475,7 +475,7 @@ def cursor_always_gets_an_object(t):
 
 
 @test
-def a_session_starts_in_silence_where_all_is_well(t):
+def session_start_prints_nothing_on_a_healthy_machine(t):
     for agent in AGENTS:
         what = {"session_id": "s", "cwd": t.dir, "source": "startup"}
         equal(ask(t, what, agent=agent, event="session-start"), {}, agent)
@@ -495,7 +495,7 @@ def session_start_reports_bad_settings_and_two_sandboxes(t):
 
 
 @test
-def with_a_prefix_nothing_is_rewritten_and_the_agents_rules_decide(t):
+def with_a_shell_prefix_commands_are_not_rewritten(t):
     prefix = t.write("prefix", "#!/bin/sh\n", mode=0o755)
     given = ("--prefix", prefix)
     ours = {"CLAUDE_CODE_SHELL_PREFIX": prefix}
@@ -517,7 +517,7 @@ def with_a_prefix_nothing_is_rewritten_and_the_agents_rules_decide(t):
 
 
 @test
-def a_prefix_that_is_not_in_force_refuses(t):
+def a_missing_shell_prefix_refuses_the_command(t):
     prefix = t.write("prefix", "#!/bin/sh\n", mode=0o755)
     other = t.write("other", "#!/bin/sh\n", mode=0o755)
     plain = t.write("plain", "", mode=0o644)
@@ -559,7 +559,7 @@ def shell(t, command, *options, cwd_file=None, snapshot="/none", **more):
 
 
 @test
-def the_line_of_the_shell_tool_runs_in_the_sandbox(t):
+def hook_shell_runs_the_line_in_the_sandbox(t):
     made = t.away + "/claude-ab12-cwd"
     os.makedirs("sub")
     r = shell(t, f"cd sub; echo \"it's $SANDBOX_RUNTIME\"; touch {t.home}/x").ended(1)
@@ -610,7 +610,7 @@ def where_no_session_can_be_each_command_is_a_run_of_its_own(t):
 
 
 @test
-def the_file_for_the_directory_is_the_only_one_that_opens(t):
+def hook_shell_writes_only_the_agents_cwd_file(t):
     victim = t.write(t.home + "/victim", "mine\n")
     for name in (victim, t.home + "/x/../victim", t.home + "/cwd"):
         shell(t, f"echo x > {victim}", cwd_file=name)
@@ -623,7 +623,7 @@ def the_file_for_the_directory_is_the_only_one_that_opens(t):
 
 
 @test
-def what_is_no_line_of_the_tool_runs_outside_only_for_the_agents_own(t):
+def hook_shell_runs_other_lines_outside_for_the_agent_only(t):
     made = t.home + "/made"
     command = f"touch {made}"
     t.run("hook", "claude", "shell", "--", command, env={"CLAUDE_PROJECT_DIR": None})
@@ -646,7 +646,7 @@ def repository(name):
 
 
 @test
-def the_hosts_tmp_is_shared_without_other_sessions(t):
+def hook_shell_shares_tmp_without_other_sessions(t):
     name = f"/tmp/cloche-hook-{os.getpid()}"
     sessions = f"/tmp/claude-{os.getuid()}/cloche-hook-{os.getpid()}"
     mine, other = ("/".join((sessions, digit * 8 + "-0000-0000-0000-" + digit * 12))
@@ -678,7 +678,7 @@ def the_hosts_tmp_is_shared_without_other_sessions(t):
 
 
 @test
-def excluded_commands_of_the_shell_stay_outside(t):
+def hook_shell_runs_excluded_commands_unsandboxed(t):
     made = t.home + "/made"
     t.write(t.home + "/.config/cloche/policy.json", json.dumps(
         {"excludedCommands": ["touch *"]}))
@@ -692,7 +692,7 @@ def excluded_commands_of_the_shell_stay_outside(t):
 
 
 @test
-def a_shell_whose_settings_cannot_be_read_runs_nothing(t):
+def hook_shell_with_invalid_settings_runs_nothing(t):
     t.write(".cloche.json", "{")
     r = shell(t, "touch made").ended(125)
     contains(r.err, ".cloche.json")
@@ -701,7 +701,7 @@ def a_shell_whose_settings_cannot_be_read_runs_nothing(t):
 
 
 @test
-def a_shell_in_a_sandbox_runs_its_line_as_it_is(t):
+def hook_shell_in_a_sandbox_does_not_nest(t):
     r = t.inside(CLOCHE, "hook", "claude", "shell", "--", "echo $SANDBOX_RUNTIME; touch made")
     equal((r.out, r.err), ("1\n", ""))
     check(t.exists("made"))

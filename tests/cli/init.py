@@ -59,7 +59,7 @@ def found(t, env, files, *options):
 
 
 @test
-def npm_has_the_registry_of_its_own_configuration(t):
+def init_finds_the_registry_of_npms_configuration(t):
     equal(found(t, tools(t, "npm"), {
         "package.json": {"name": "x", "repository": "https://no.example",
                          "dependencies": {"@corp/a": "1"}},
@@ -70,7 +70,7 @@ def npm_has_the_registry_of_its_own_configuration(t):
 
 
 @test
-def npm_has_the_companys_registry_in_the_project_after_a_review(t):
+def init_asks_about_a_registry_named_by_the_project(t):
     files = {"package.json": {}, ".npmrc": "registry=https://reg.corp.example:8443/npm\n"}
     equal(found(t, tools(t, "npm"), files), {"reg.corp.example:8443": False})
     contains(t.run("trust", "--show").ended(1).out, "reg.corp.example:8443")
@@ -80,7 +80,7 @@ def npm_has_the_companys_registry_in_the_project_after_a_review(t):
 
 
 @test
-def a_registry_that_both_name_is_the_users(t):
+def init_accepts_a_registry_that_user_and_project_name(t):
     equal(found(t, tools(t, "npm"), {
         "package.json": {}, ".npmrc": "registry=https://npm.example.org\n",
         "package-lock.json": {"packages": {"a": {
@@ -89,7 +89,7 @@ def a_registry_that_both_name_is_the_users(t):
 
 
 @test
-def python_has_the_index_of_pip(t):
+def init_finds_the_index_of_pip(t):
     equal(found(t, tools(t, "pip3"), {
         "pyproject.toml": '[project]\nname = "x"\n[project.urls]\n'
                           'Homepage = "https://no.example"\n',
@@ -98,7 +98,7 @@ def python_has_the_index_of_pip(t):
 
 
 @test
-def go_has_its_proxy_and_fetches_private_modules_directly(t):
+def init_finds_go_proxy_and_private_modules(t):
     equal(found(t, tools(t, "go"), {
         "go.mod": "module x\nrequire (\n\tcorp.example.org/a v1.0.0\n"
                   "\tpublic.example/b v1.0.0\n)\n"}),
@@ -107,7 +107,7 @@ def go_has_its_proxy_and_fetches_private_modules_directly(t):
 
 
 @test
-def cargo_has_its_mirror_or_the_only_index_that_it_has_used(t):
+def init_finds_the_mirror_or_index_of_cargo(t):
     files = {"Cargo.toml": '[package]\nname = "x"\nrepository = "https://no.example"\n'}
     project(t, files)
     hosts, answer = init(t, tools(t))
@@ -124,7 +124,7 @@ def cargo_has_its_mirror_or_the_only_index_that_it_has_used(t):
 
 
 @test
-def ruby_has_the_source_of_its_gemfile(t):
+def init_finds_the_source_of_a_gemfile(t):
     files = {"Gemfile": 'source "https://gems.example.org"\ngem "rails"\n',
              "config/routes.rb": "", "package.json": {}}
     equal(found(t, tools(t, "gem", "npm"), files),
@@ -135,7 +135,7 @@ def ruby_has_the_source_of_its_gemfile(t):
 
 
 @test
-def maven_has_its_mirror(t):
+def init_finds_the_mirror_of_maven(t):
     pom = ("<project><url>https://no.example</url><repositories><repository><url>"
            "https://mvn.example.org/r</url></repository></repositories></project>")
     equal(found(t, tools(t), {"pom.xml": pom}), {"mvn.example.org": False})
@@ -146,7 +146,7 @@ def maven_has_its_mirror(t):
 
 
 @test
-def gradle_has_its_wrapper(t):
+def init_finds_the_host_of_gradles_wrapper(t):
     equal(found(t, tools(t), {
         "build.gradle": 'repositories { maven { url "https://mvn.example.org/r" } }\n',
         "gradle/wrapper/gradle-wrapper.properties":
@@ -155,7 +155,7 @@ def gradle_has_its_wrapper(t):
 
 
 @test
-def composer_has_its_repository(t):
+def init_finds_the_repository_of_composer(t):
     equal(found(t, tools(t, "composer"), {
         "composer.json": {"homepage": "https://no.example", "repositories":
                           [{"type": "vcs", "url": "https://git.example.org/x"}]}}),
@@ -163,7 +163,7 @@ def composer_has_its_repository(t):
 
 
 @test
-def git_has_its_remotes_and_submodules(t):
+def init_finds_remotes_and_submodules_of_git(t):
     need("git")
     t.outside("git", "init", "-q").ok()
     t.outside("git", "remote", "add", "origin", "git@git.example.org:a/b").ok()
@@ -174,7 +174,7 @@ def git_has_its_remotes_and_submodules(t):
 
 
 @test
-def a_monorepo_is_read_but_not_what_was_fetched(t):
+def init_reads_a_monorepo_without_fetched_packages(t):
     equal(found(t, tools(t, "npm", "pip3"), {
         "package.json": {"workspaces": ["packages/*"]},
         "packages/a/package.json": {"dependencies":
@@ -189,7 +189,7 @@ def a_monorepo_is_read_but_not_what_was_fetched(t):
 
 
 @test
-def a_project_with_nothing_gets_nothing(t):
+def init_proposes_nothing_for_a_project_without_tools(t):
     hosts, answer = init(t, tools(t, "npm", "pip3", "go"))
     equal((hosts, answer["notes"]), ({}, []))
     project(t, {"README.md": "https://no.example", "Dockerfile": "FROM no.example/x\n"})
@@ -199,7 +199,7 @@ def a_project_with_nothing_gets_nothing(t):
 
 
 @test
-def a_tool_that_is_missing_or_fails_gets_nothing(t):
+def init_notes_a_missing_or_failing_tool(t):
     project(t, {"package.json": {}, "pyproject.toml": "", "go.mod": "module x\n",
                 "composer.json": {}, "Gemfile": "gem 'x'\n"})
     hosts, answer = init(t, tools(t))
@@ -214,7 +214,7 @@ def a_tool_that_is_missing_or_fails_gets_nothing(t):
 
 
 @test
-def nothing_is_overwritten_and_print_writes_nothing(t):
+def init_overwrites_no_settings_and_print_writes_none(t):
     env = tools(t, "npm")
     project(t, {"package.json": {}})
     r = t.run("init", "--print", env=env).ok()
@@ -233,7 +233,7 @@ def nothing_is_overwritten_and_print_writes_nothing(t):
 
 
 @test
-def a_program_of_the_project_is_not_started(t):
+def init_starts_no_program_of_the_project(t):
     """Nor does a tool of the user's start where the project could steer it"""
     project(t, {"package.json": {}})
     env = tools(t, npm=f"pwd > {t.away}/where; echo https://npm.example.org")
@@ -255,7 +255,7 @@ def a_program_of_the_project_is_not_started(t):
 
 
 @test
-def an_interpreter_of_the_project_is_not_started(t):
+def init_starts_no_interpreter_of_the_project(t):
     """A tool of the user's may be a script that starts its interpreter by name"""
     project(t, {"package.json": {}})
     env = tools(t, node="echo https://npm.example.org")
@@ -271,7 +271,7 @@ def an_interpreter_of_the_project_is_not_started(t):
 
 
 @test
-def links_out_of_the_project_are_not_followed(t):
+def init_follows_no_symlink_out_of_the_project(t):
     for name in ("npmrc", "dir/.npmrc"):
         t.write(f"{t.away}/{name}", "registry=https://away.example\n")
     project(t, {"package.json": {}, "real/npmrc": "registry=https://inside.example\n"})
@@ -288,7 +288,7 @@ def links_out_of_the_project_are_not_followed(t):
 
 
 @test
-def the_file_itself_is_not_written_through_a_link(t):
+def init_does_not_write_through_a_symlink(t):
     project(t, {"package.json": {}, t.away + "/victim": "{}"})
     os.symlink(t.away + "/victim", ".cloche.json")
     for options in ((), ("--force",)):
@@ -299,7 +299,7 @@ def the_file_itself_is_not_written_through_a_link(t):
 
 
 @test
-def hostile_files_are_inert(t):
+def init_handles_malformed_project_files(t):
     """Names and values do nothing to the terminal, and open nothing but names"""
     bad = ["https://*", "https://*.example.org", "https://169.254.169.254/x",
            "http://localhost:1", "https://[::1]/", "https://a.example\x1b[2J/",
@@ -331,7 +331,7 @@ def hostile_files_are_inert(t):
 
 
 @test
-def a_huge_tree_has_an_end(t):
+def init_stops_at_its_limit_in_a_huge_tree(t):
     for i in range(600):
         os.makedirs(f"d{i:03}")
     for i in range(300):
@@ -344,7 +344,7 @@ def a_huge_tree_has_an_end(t):
 
 
 @test
-def the_real_tools_answer(t):
+def init_reads_the_configuration_of_real_npm_and_go(t):
     need("npm")
     project(t, {"package.json": {}})
     t.write(t.home + "/.npmrc", "registry=https://user.example.org/npm/\n")
@@ -357,7 +357,7 @@ def the_real_tools_answer(t):
 
 
 @test
-def there_must_be_a_project(t):
+def init_outside_a_project_is_refused(t):
     contains(t.run("init", cwd=t.home).ended(2).err, "no project")
     t.run("init", "x").ended(2)
 

@@ -90,7 +90,7 @@ def raw(path):
 
 
 @test
-def every_file_comes_back_byte_for_byte(t):
+def unwrap_restores_every_file_byte_for_byte(t):
     server = make_server(t)
     for agent in USER:
         for scope, path in (("user", f"{t.home}/{USER[agent]}"),
@@ -158,7 +158,7 @@ def the_old_command_line_is_found_without_a_record(t):
 
 
 @test
-def what_others_change_meanwhile_stays(t):
+def unwrap_keeps_later_changes_of_others(t):
     path = t.write(t.home + "/.cursor/mcp.json", json.dumps(
         {"mcpServers": {"one": {"command": "x"}, "two": {"command": "x"}}}))
     t.run("mcp", "wrap", "cursor").ok()
@@ -171,7 +171,7 @@ def what_others_change_meanwhile_stays(t):
 
 
 @test
-def the_status_says_what_runs_outside(t):
+def status_lists_servers_outside_the_sandbox(t):
     server = make_server(t)
     t.write(t.home + "/.gemini/settings.json", json.dumps({"mcpServers": {
         "one": {"command": server, "args": ["s3cret"]},
@@ -198,7 +198,7 @@ def the_status_says_what_runs_outside(t):
 
 
 @test
-def without_an_agent_all_of_them_are_wrapped(t):
+def wrap_without_an_agent_wraps_all_servers(t):
     contains(t.run("mcp", "wrap").ok().out, "no settings of")
     before = {}
     for agent, file in USER.items():
@@ -225,7 +225,7 @@ def without_an_agent_all_of_them_are_wrapped(t):
 
 
 @test
-def the_project_is_read_only_from_below_it(t):
+def a_wrapped_server_below_the_project_cannot_write_it(t):
     server = make_server(t)
     subprocess.run(["git", "init", "-q", t.dir], check=True)
     below = t.dir + "/src/deep"
@@ -307,7 +307,7 @@ def a_repository_does_not_choose_its_own_options(t):
 
 
 @test
-def the_status_believes_no_repository(t):
+def status_does_not_trust_wrappers_of_a_repository(t):
     server = make_server(t)
     t.write("cloche", "#!/bin/sh\n", 0o755)
     for found in (
@@ -335,7 +335,7 @@ def the_status_believes_no_repository(t):
 
 
 @test
-def a_running_claude_keeps_its_file(t):
+def wrap_refuses_while_claude_runs(t):
     text = '{"mcpServers": {"one": {"command": "x"}}}'
     path = t.write(t.home + "/.claude.json", text)
     shutil.copy("/bin/sleep", t.home + "/claude")
@@ -355,7 +355,7 @@ def a_running_claude_keeps_its_file(t):
 
 
 @test
-def local_servers_of_claude_are_those_of_this_project(t):
+def wrap_handles_only_this_projects_local_servers(t):
     entries = {"mcpServers": {"one": {"command": "x"}}}
     path = t.write(t.home + "/.claude.json", json.dumps(
         {"projects": {t.dir: entries, "/elsewhere": entries}}, indent=2))
@@ -366,7 +366,7 @@ def local_servers_of_claude_are_those_of_this_project(t):
 
 
 @test
-def a_file_that_is_not_understood_is_left_alone(t):
+def wrap_leaves_malformed_files_unchanged(t):
     for agent, text in (("gemini", "{ broken"), ("codex", "[mcp_servers.one"),
                         ("codex", '[mcp_servers.one]\ncommand = "x'),
                         ("codex", '[mcp_servers.one]\ncommand = "x" y\n'),

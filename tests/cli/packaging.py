@@ -20,7 +20,7 @@ def text(*path):
 
 
 @test
-def all_say_the_same_version(t):
+def all_packages_have_the_same_version(t):
     version = t.run("--version").ok().out.split()[1]
     contains(text(PACKAGING, "debian/changelog"), f"cloche ({version})")
     feature = json.loads(text(
@@ -30,7 +30,7 @@ def all_say_the_same_version(t):
 
 
 @test
-def the_action_names_scripts_that_are_there(t):
+def scripts_named_by_the_action_exist(t):
     action = text(BIN, "action.yml")
     named = re.findall(r'\$SOURCE/([^"]+)"', action)
     equal(sorted(named), ["packaging/action/install", "packaging/action/run"])
@@ -43,7 +43,7 @@ def the_action_names_scripts_that_are_there(t):
 
 
 @test
-def the_action_runs_its_script_inside(t):
+def the_action_runs_its_script_in_the_sandbox(t):
     away = os.path.join(t.away, "granted")
     os.mkdir(away)
     env = {"CLOCHE_SCRIPT": f"echo $GITHUB_TOKEN$A; touch here {away}/file; "
@@ -59,14 +59,14 @@ def the_action_runs_its_script_inside(t):
 
 
 @test
-def the_feature_is_a_script_that_a_shell_reads(t):
+def the_devcontainer_feature_is_valid_shell(t):
     for path in ("devcontainer/cloche/install.sh",
                  "devcontainer/cloche/entry", "docker/entry"):
         t.outside("sh", "-n", os.path.join(PACKAGING, path)).ok()
 
 
 @test
-def the_pods_of_the_examples_are_restricted_ones(t):
+def example_pods_are_restricted(t):
     """What tests/peers/kubernetes runs in the long run, as far as text shows it"""
     examples = os.path.join(BIN, "examples", "kubernetes")
     pod = text(examples, "pod.yaml")
@@ -86,7 +86,7 @@ def the_pods_of_the_examples_are_restricted_ones(t):
 
 
 @test
-def the_epilog_of_the_slurm_example_never_fails(t):
+def the_slurm_example_epilog_always_exits_0(t):
     """A node whose epilog fails is drained"""
     store = os.path.join(t.away, "store")
     os.mkdir(store)
@@ -119,7 +119,7 @@ ENTRY = os.path.join(PACKAGING, "devcontainer/cloche/entry")
 
 
 @as_root
-def the_feature_starts_with_its_firewall_or_not_at_all(t):
+def the_devcontainer_feature_fails_without_its_firewall(t):
     need("nft")
     os.chmod(os.path.dirname(BIN), 0o755)	# Others may come in
     start = f"{ENTRY} echo started"
@@ -141,7 +141,7 @@ def the_feature_starts_with_its_firewall_or_not_at_all(t):
 
 
 @as_root
-def a_firewall_that_is_missing_is_reported(t):
+def a_missing_firewall_is_reported(t):
     need("nft")
     words = "egress firewall of this container (/etc/cloche/firewall) is down"
     r = feature(t, f"""{CLOCHE} preflight; {CLOCHE} doctor
@@ -155,7 +155,7 @@ echo --; {CLOCHE} firewall up --no-verify --allow 192.0.2.7 >&2
 
 
 @as_root
-def the_feature_is_checked_when_it_is_installed(t):
+def the_devcontainer_feature_checks_its_options(t):
     install = os.path.join(PACKAGING, "devcontainer/cloche/install.sh")
     # Where nothing is wrong it goes on to the packages, and not further here
     t.write(t.away + "/bin/apt-get", "#!/bin/sh\nexit 9\n", mode=0o755)
@@ -173,7 +173,7 @@ def the_feature_is_checked_when_it_is_installed(t):
 
 
 @as_root    # It becomes somebody else
-def the_entry_closes_the_network_and_gives_all_away(t):
+def the_image_entry_point_raises_the_firewall_and_drops_privileges(t):
     need("nft")
     for path in (os.path.dirname(BIN), t.root):		# Others may come in
         os.chmod(path, 0o755)

@@ -40,7 +40,7 @@ def show_names_the_line_behind_each_value(t):
 
 
 @test
-def show_speaks_json(t):
+def show_prints_json(t):
     settings(t, LOCAL, enabled=True, filesystem={"denyRead": ["x*"]})
     all = json.loads(t.run("policy", "show", "--json").ok().out)
     equal(all["version"], 1)
@@ -58,7 +58,7 @@ def show_speaks_json(t):
 
 
 @test
-def show_keeps_secrets_to_itself(t):
+def show_prints_no_secrets(t):
     settings(t, t.home + "/.claude/settings.json", env=["TOKEN=hunter2"],
              network={"parentProxy": {"http": "http://me:hunter2@proxy:1"}})
     for more in ((), ("--json",)):
@@ -69,7 +69,7 @@ def show_keeps_secrets_to_itself(t):
 
 
 @test
-def bytes_that_are_no_text_are_legal(t):
+def show_escapes_non_UTF_8_paths(t):
     os.mkdir(os.fsencode(t.dir) + b"/\xff\n")
     cwd = os.fsencode(t.dir) + b"/\xff\n"
     r = t.run("policy", "show", cwd=cwd).ok()
@@ -108,7 +108,7 @@ def why_answers_with_the_exit_status(t):
 
 
 @test
-def a_tilde_is_the_home_in_questions_too(t):
+def why_expands_a_tilde(t):
     for target in ("~/.ssh/id_rsa", "~//.ssh", "~"):
         op = "write" if target == "~" else "read"
         r = t.run("policy", "why", op, target).ended(1, target)
@@ -120,7 +120,7 @@ def a_tilde_is_the_home_in_questions_too(t):
 
 
 @test
-def why_speaks_json(t):
+def why_prints_json(t):
     r = t.run("policy", "why", "--json", "write", PROJECT).ended(1)
     answer = json.loads(r.out)
     equal((answer["version"], answer["allowed"], answer["op"],
@@ -129,7 +129,7 @@ def why_speaks_json(t):
 
 
 @test
-def why_looks_at_both_ends_of_a_link(t):
+def why_checks_a_symlink_and_its_target(t):
     t.write("real", "")
     t.write("secret", "")
     os.symlink("secret", t.dir + "/alias")
@@ -143,7 +143,7 @@ def why_looks_at_both_ends_of_a_link(t):
 
 
 @test
-def a_settings_file_cannot_be_made_inside(t):
+def a_settings_file_cannot_be_created_in_the_sandbox(t):
     t.run("policy", "why", "write", PROJECT).ended(1)
     t.shell("mkdir .claude; echo {} > .claude/settings.json;"
             "mkdir x; echo {} > x/settings.json; mv x .claude;"
@@ -155,7 +155,7 @@ def a_settings_file_cannot_be_made_inside(t):
 
 
 @test
-def a_marked_file_is_hidden_while_it_holds_a_secret(t):
+def an_npmrc_is_hidden_while_it_contains_a_token(t):
     t.write(t.home + "/.npmrc", "save-exact=true\n")
     t.run("policy", "why", "read", t.home + "/.npmrc").ok()
     t.write(t.home + "/.npmrc", "//r.example/:_authToken=x\n")
@@ -165,7 +165,7 @@ def a_marked_file_is_hidden_while_it_holds_a_secret(t):
 
 
 @test
-def check_tells_errors_from_warnings(t):
+def check_exits_differently_for_errors_and_warnings(t):
     t.run("policy", "check").ok()
     settings(t, PROJECT, enable=True)
     r = t.run("policy", "check").ok()
@@ -181,7 +181,7 @@ def check_tells_errors_from_warnings(t):
 
 
 @test
-def check_looks_at_one_file(t):
+def check_reads_one_file_if_given(t):
     t.write("bad.json", "{")
     t.write("good.json", '{"sandbox": {"enabled": true}}')
     t.write(".cloche.json", '{"filesystem": {"allowWrite": ["/x"]}}')
@@ -194,7 +194,7 @@ def check_looks_at_one_file(t):
 
 
 @test
-def a_bad_file_stops_a_run_and_nothing_runs(t):
+def an_invalid_settings_file_stops_the_run(t):
     settings(t, PROJECT, enabled="x")
     r = t.inside("touch", "ran").ended(125)
     contains(r.err, f"{t.dir}/{PROJECT}:1:25: sandbox.enabled: must be")
@@ -204,7 +204,7 @@ def a_bad_file_stops_a_run_and_nothing_runs(t):
 
 
 @test
-def localhost_is_asked_about_by_its_port(t):
+def why_host_localhost_suggests_its_port(t):
     for host in ("localhost", "127.0.0.1", "[::1]"):
         r = t.run("policy", "why", "host", host + ":3000").ended(1)
         contains(r.out, "cloche policy allow port 3000\n")
@@ -215,7 +215,7 @@ def localhost_is_asked_about_by_its_port(t):
 
 
 @test
-def the_mode_is_written_and_the_rest_stays(t):
+def mode_edits_only_its_own_keys(t):
     before = ('{\n    "z": [1,  2],\n    "sandbox": {\n        '
               '"network": {"allowedDomains": []}\n    },\n    "a": null\n}\n')
     t.write(LOCAL, before, mode=0o600)
@@ -245,7 +245,7 @@ def the_mode_is_written_and_the_rest_stays(t):
 
 
 @test
-def the_mode_is_written_into_a_file_of_our_own(t):
+def mode_creates_cloche_json(t):
     for mode in ("auto-allow", "regular"):
         t.run("policy", "mode", mode).ok()
         equal(json.loads(t.read(".cloche.json")),
@@ -273,7 +273,7 @@ def the_local_file_is_that_of_the_repository(t):
 
 
 @test
-def excluded_commands_lose_their_quotes(t):
+def exclude_removes_quotes(t):
     t.run("policy", "exclude", "'docker *'").ok()
     t.run("policy", "exclude", '"npm *"').ok()
     t.run("policy", "exclude", "docker *").ok()
@@ -284,7 +284,7 @@ def excluded_commands_lose_their_quotes(t):
 
 
 @test
-def allow_and_deny_change_what_why_says(t):
+def allow_and_deny_change_the_answer_of_why(t):
     t.run("policy", "why", "connect", "a.example").ended(1)
     t.run("policy", "allow", "domain", "a.example").ok()
     t.run("policy", "why", "connect", "a.example").ok()
@@ -305,7 +305,7 @@ def allow_and_deny_change_what_why_says(t):
 
 
 @test
-def a_project_has_its_rules_in_one_file(t):
+def allow_writes_rules_of_a_project_to_one_file(t):
     """From a subdirectory too, as short as they can be; and they count at once"""
     t.outside("git", "init", "-q").ok()
     os.makedirs("sub")
@@ -324,7 +324,7 @@ def a_project_has_its_rules_in_one_file(t):
 
 
 @test
-def every_kind_takes_several_values_and_is_taken_back(t):
+def every_kind_takes_several_values_and_can_be_removed(t):
     values = {"host": ("a.example", "b.example:8080"), "write": ("/srv/a", "sub"),
               "read": (t.home + "/.netrc", "/x"), "socket": ("/run/x.sock", "/run/y.sock"),
               "port": ("3000", "4000"), "variable": ("MY_TOKEN", "OTHER_KEY"),
@@ -353,7 +353,7 @@ def every_kind_takes_several_values_and_is_taken_back(t):
 
 
 @test
-def a_protected_name_gets_no_dead_rule(t):
+def allow_write_of_a_protected_name_suggests_unprotect(t):
     t.outside("git", "init", "-q").ok()
     r = t.run("policy", "allow", "write", ".git/config").ended(1)
     contains(r.err, "\n          cloche policy allow unprotect config\n")
@@ -364,7 +364,7 @@ def a_protected_name_gets_no_dead_rule(t):
 
 
 @test
-def a_bad_value_changes_nothing(t):
+def an_invalid_value_is_refused_and_changes_nothing(t):
     own = ".cloche.json"
     t.run("policy", "allow", "domain", "ok.example").ok()
     before = t.read(own)
@@ -377,7 +377,7 @@ def a_bad_value_changes_nothing(t):
 
 
 @test
-def a_linked_settings_file_stays_a_link(t):
+def allow_keeps_a_symlinked_settings_file(t):
     t.write(t.away + "/dotfiles/s.json", "{}\n")
     os.makedirs(t.home + "/.config/cloche")
     os.symlink(t.away + "/dotfiles/s.json", t.home + OWN)
@@ -387,7 +387,7 @@ def a_linked_settings_file_stays_a_link(t):
 
 
 @test
-def a_command_says_whether_any_may_run_without_a_sandbox(t):
+def unsandboxed_shows_and_sets_the_permission(t):
     own = os.path.join(t.home, ".config/cloche/policy.json")
     equal(t.run("policy", "unsandboxed").ok().out, "allow\n")
     t.run("policy", "unsandboxed", "deny").ok()
@@ -445,7 +445,7 @@ def every_run_reports_a_bad_drop_in(t):
 
 
 @test
-def the_installed_program_knows_one_etc(t):
+def the_installed_program_ignores_CLOCHE_ROOT_ETC(t):
     managed(t, "mode", enabled=True).ok()
     env = {"CLOCHE_ROOT_ETC": t.away + "/etc"}
     equal(t.run("policy", "mode", env=env).ok().out, "disabled\n")
@@ -457,7 +457,7 @@ def is_bare(r):
 
 
 @test
-def a_sandbox_that_is_off_needs_a_word_to_stay_off(t):
+def a_disabled_sandbox_is_used_unless_run_allows_unsandboxed(t):
     script = ("sh", "-c", "echo x > " + t.away + "/out")
     user = t.home + "/" + PROJECT
     settings(t, user, enabled=False)
@@ -476,7 +476,7 @@ def a_sandbox_that_is_off_needs_a_word_to_stay_off(t):
 
 
 @test
-def excluded_commands_run_outside_if_they_may(t):
+def excluded_commands_run_unsandboxed_if_allowed(t):
     user = t.home + "/" + PROJECT
     settings(t, user, excludedCommands=["touch *"])
     out = t.away + "/out"
@@ -496,7 +496,7 @@ def excluded_commands_run_outside_if_they_may(t):
 
 
 @test
-def bare_commands_keep_their_exit_status(t):
+def unsandboxed_commands_keep_their_exit_status(t):
     settings(t, t.home + "/" + PROJECT, enabled=False)
     bare = ("--allow-unsandboxed",)
     t.inside("sh", "-c", "exit 7", options=bare).ended(7)
@@ -505,7 +505,7 @@ def bare_commands_keep_their_exit_status(t):
 
 
 @test
-def wrong_usage_says_what_is_right(t):
+def wrong_usage_prints_the_correct_form(t):
     for argv in ((), ("nonsense",), ("why",), ("why", "read"),
                  ("why", "smell", "x"), ("show", "x"), ("mode", "a", "b"),
                  ("exclude",), ("allow", "read"), ("allow", "smell", "x"),
@@ -517,7 +517,7 @@ def wrong_usage_says_what_is_right(t):
 
 
 @test
-def a_new_settings_file_is_no_more_open_than_others(t):
+def a_new_settings_file_follows_the_umask(t):
     allow = ("policy", "allow", "domain", "a.example", "--scope", "user")
     file = t.home + OWN
     for mask, mode in ((0o077, 0o600), (0o022, 0o644)):
@@ -529,7 +529,7 @@ def a_new_settings_file_is_no_more_open_than_others(t):
 
 
 @test
-def a_link_to_nothing_stays_a_link(t):
+def allow_refuses_a_dangling_symlink(t):
     file = t.home + OWN
     os.makedirs(os.path.dirname(file))
     os.symlink("none.json", file)
@@ -539,7 +539,7 @@ def a_link_to_nothing_stays_a_link(t):
 
 
 @as_root
-def a_file_that_root_edits_stays_its_owners(t):
+def a_file_edited_by_root_keeps_its_owner(t):
     t.write(t.home + OWN, "{}")
     os.chown(t.home + OWN, 1234, 1235)
     t.run("policy", "allow", "domain", "a.example", "--scope", "user").ok()
@@ -548,7 +548,7 @@ def a_file_that_root_edits_stays_its_owners(t):
 
 
 @test
-def an_edit_for_the_project_does_not_leave_it_by_a_link(t):
+def an_edit_for_the_project_does_not_follow_a_symlink_out_of_it(t):
     there = t.write(t.home + "/.claude/settings.json", "{}\n")
     local = t.dir + "/.claude/settings.local.json"
     os.makedirs(t.dir + "/.claude", exist_ok=True)
@@ -563,7 +563,7 @@ def an_edit_for_the_project_does_not_leave_it_by_a_link(t):
 
 
 @test
-def diff_tells_what_is_reached_now(t):
+def diff_lists_added_grants(t):
     t.write("old/.cloche.json", '{"network": {"allowedDomains": ["*.x.example"]},'
             ' "filesystem": {"denyRead": ["secret"]}}')
     t.write("new/.cloche.json", '{"network": {"allowedDomains": ["a.x.example"]},'

@@ -29,7 +29,7 @@ def on_path(directory):
 
 
 @test
-def a_shim_runs_the_real_one_in_the_sandbox(t):
+def a_shim_runs_the_real_program_in_the_sandbox(t):
     real = program(t)
     contains(t.outside(real).ok().out, "leaked")	# The control
     os.remove(t.home + "/leak")
@@ -49,7 +49,7 @@ def a_shim_runs_the_real_one_in_the_sandbox(t):
 
 
 @test
-def a_shim_with_the_hook_passes_settings_that_no_project_switches_off(t):
+def a_shim_with_the_hook_cannot_be_disabled_by_a_project(t):
     real = program(t, "claude")
     t.run("shim", "install", "--hook", "claude", "--net", "none").ok()
     shim = os.path.join(t.home, SHIMS, "claude")
@@ -94,7 +94,7 @@ exit \\$__code")
 
 
 @test
-def gemini_runs_its_commands_by_our_bash(t):
+def the_gemini_shim_provides_a_sandboxed_bash(t):
     before = t.write(t.home + "/.gemini/settings.json", '{ "theme":  "x" }\n')
     program(t, "gemini", GEMINI)
     script = ("echo in=$SANDBOX_RUNTIME; touch here ~/leak 2>/dev/null; command -v bash; "
@@ -149,7 +149,7 @@ sys.exit(subprocess.run([one["program"], *one["args"]]).returncode)
 
 
 @test
-def codex_gets_an_environment_of_ours(t):
+def the_codex_shim_provides_its_environments_file(t):
     program(t, "codex", CODEX)
     t.run("hook", "install", "codex").ok()
     r = t.run("shim", "install", "--hook", "codex", "--net", "none").ok()
@@ -181,7 +181,7 @@ def codex_gets_an_environment_of_ours(t):
 
 
 @test
-def options_of_run_are_kept(t):
+def a_shim_keeps_its_options_of_run(t):
     program(t, text="#!/bin/sh\necho $X:$Y; touch here && echo wrote\n")
     t.run("shim", "install", "--env", "X=a b", "agent", "--env=Y=it's",
           "--deny-write", ".").ok()
@@ -193,7 +193,7 @@ def options_of_run_are_kept(t):
 
 
 @test
-def the_first_safe_directory_on_the_path_is_taken(t):
+def install_uses_the_first_safe_directory_in_PATH(t):
     program(t)
     safe = os.path.join(t.away, "first")
     os.mkdir(safe, 0o755)
@@ -208,7 +208,7 @@ def the_first_safe_directory_on_the_path_is_taken(t):
 
 
 @test
-def never_where_a_sandboxed_command_could_write(t):
+def install_refuses_directories_writable_in_the_sandbox(t):
     program(t)
     tree = os.path.join(t.away, "repo/bin")
     os.makedirs(tree)
@@ -237,7 +237,7 @@ def never_where_a_sandboxed_command_could_write(t):
 
 
 @test
-def files_of_others_are_left_alone(t):
+def install_overwrites_no_other_files(t):
     program(t)
     place = os.path.join(t.away, "place")
     os.mkdir(place, 0o755)
@@ -260,7 +260,7 @@ def files_of_others_are_left_alone(t):
 
 
 @test
-def the_list_says_what_is_bypassed(t):
+def list_reports_bypassed_shims(t):
     real = program(t)
     equal(t.run("shim", "list").ok().out, "")
     t.run("shim", "install", "agent").ok()
@@ -283,7 +283,7 @@ def the_list_says_what_is_bypassed(t):
 
 
 @test
-def preflight_says_when_the_real_one_runs_directly(t):
+def preflight_reports_a_bypassed_shim(t):
     real = program(t, text=f"#!/bin/sh\n{CLOCHE} preflight; true\n")
     equal(t.outside(real).ok().out, "")
     t.run("shim", "install", "agent").ok()
@@ -296,7 +296,7 @@ def preflight_says_when_the_real_one_runs_directly(t):
 
 
 @test
-def wrong_arguments(t):
+def wrong_arguments_are_refused(t):
     program(t)
     for words in ((), ("nonsense",), ("install",), ("install", "no-such-x"),
                   ("install", "../agent"), ("install", ""), ("install", "cloche"),

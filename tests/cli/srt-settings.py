@@ -14,7 +14,7 @@ from tap import *
 
 
 @test
-def a_file_that_does_not_load_refuses(t):
+def an_unreadable_settings_file_is_refused(t):
     default = t.home + "/.srt-settings.json"
     named = t.away + "/s.json"
 
@@ -47,7 +47,7 @@ def refused(t, what, *keys):
 
 
 @test
-def what_is_missing_or_of_the_wrong_type_is_named(t):
+def errors_name_missing_keys_and_wrong_types(t):
     refused(t, {}, "network", "filesystem")
     refused(t, [], "(root)")
     refused(t, {"network": {}, "filesystem": {}}, "network.allowedDomains")
@@ -93,7 +93,7 @@ def entries_of_paths_are_strings_or_literal_objects(t):
 
 
 @test
-def patterns_of_hosts_are_those_of_srt(t):
+def host_patterns_follow_srt(t):
     good = ["example.com", "*.example.com", "a.b:443", "localhost",
             "localhost:1", "1.2.3.4", "1.2.3.4:80", "[::1]", "[2001:db8::1]:443",
             "*.a.b.c"]
@@ -110,7 +110,7 @@ def patterns_of_hosts_are_those_of_srt(t):
 
 
 @test
-def keys_that_concern_each_other_are_checked(t):
+def combinations_of_keys_are_checked(t):
     mask = {"name": "T", "mode": "mask"}
     tls = {"allowedDomains": ["a.b"], "tlsTerminate": {}}
     for network, credentials, key in [

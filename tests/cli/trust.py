@@ -30,7 +30,7 @@ def approved(t):
 
 
 @test
-def a_run_says_in_one_line_what_waits(t):
+def a_run_prints_unapproved_requests_in_one_line(t):
     equal(note_of(t), [])
     asks(t, "a.example", "b.example", filesystem={"allowWrite": [t.away]})
     equal(note_of(t), ["cloche: note: .cloche.json asks for 2 hosts and 1 path; "
@@ -46,7 +46,7 @@ def a_run_says_in_one_line_what_waits(t):
 
 
 @test
-def approved_is_what_is_asked_for_not_the_file(t):
+def an_approval_covers_requests_not_the_file_text(t):
     asks(t, "a.example", "b.example")
     t.trust()
     t.write(".cloche.json", '{ "network":\n{"allowedDomains" : ["B.example"],'
@@ -59,7 +59,7 @@ def approved_is_what_is_asked_for_not_the_file(t):
 
 
 @test
-def the_user_is_asked_on_a_terminal_only(t):
+def trust_prompts_on_a_terminal_only(t):
     os.makedirs(t.away + "/dir/neighbour")
     asks(t, "a.example\u202e\x1b[2J", filesystem={"allowRead": [t.away + "/dir"]},
          excludedCommands=["docker *"])
@@ -97,7 +97,7 @@ def approvals_are_listed_forgotten_and_pruned(t):
 
 
 @test
-def a_pipeline_pins_what_it_approves(t):
+def trust_with_a_pin_approves_that_digest_only(t):
     asks(t, "a.example")
     digest = json.loads(t.run("trust", "--show", "--json").out)[
         "sources"][0]["digest"]
@@ -122,7 +122,7 @@ def a_pipeline_pins_what_it_approves(t):
 
 
 @test
-def a_diff_takes_files_directories_and_pipes(t):
+def diff_accepts_files_directories_and_pipes(t):
     asks(t, "a.example", path="old.json")
     asks(t, "a.example", "b.example")
     reach = "+ can send anything it reads to b.example\n"

@@ -16,7 +16,7 @@ VERBS = ("run", "wrap", "explain", "policy", "doctor", "preflight", "verify",
 
 
 @test
-def every_verb_tells_of_itself(t):
+def every_verb_has_help(t):
     for verb in VERBS:
         for word in ("--help", "-h"):
             r = t.run(verb, word).ok()
@@ -29,7 +29,7 @@ def every_verb_tells_of_itself(t):
 
 
 @test
-def an_answer_that_cannot_be_written_is_none(t):
+def a_failing_write_of_output_exits_with_an_error(t):
     for words in (("--version",), ("help",), ("wrap", "--", "true"),
                   ("explain", "--", "true"), ("policy", "show", "--json"),
                   ("doctor", "--json"), ("completion", "bash")):
@@ -45,7 +45,7 @@ def an_answer_that_cannot_be_written_is_none(t):
 
 
 @test
-def settings_from_a_stream(t):
+def settings_are_read_from_standard_input(t):
     t.write("secret", "told\n")
     equal(t.run("run", "-s", "{}", "cat", "secret").ok().out, "told\n")
     for name in ("-", "/dev/stdin", "/dev/fd/0"):
@@ -73,7 +73,7 @@ def settings_are_not_read_from_a_fifo(t):
 
 
 @test
-def two_settings_are_not_one(t):
+def two_settings_options_are_refused(t):
     t.write("secret", "told\n")
     r = t.run("run", "-s", HIDES, "-s", "{}", "cat", "secret").ended(125)
     contains(r.err, "twice")
@@ -81,7 +81,7 @@ def two_settings_are_not_one(t):
 
 
 @test
-def wrong_numbers_get_the_range(t):
+def errors_of_numbers_print_the_valid_range(t):
     for option, value, right in (("--timeout", "soon", "30s"),
                                  ("--memory", "much", "512M"),
                                  ("--pids", "0", "from 1"),
@@ -90,7 +90,7 @@ def wrong_numbers_get_the_range(t):
 
 
 @test
-def preflight_in_json(t):
+def preflight_prints_json(t):
     equal(json.loads(t.run("preflight", "--json").ok().out),
           {"version": 1, "healthy": True, "advice": []})
     r = t.outside(os.environ["REFUSE"], "userns,landlock", CLOCHE, "preflight",
@@ -106,7 +106,7 @@ def preflight_in_json(t):
 
 
 @test
-def a_home_that_is_not_there_is_not_made(t):
+def a_missing_home_is_not_created(t):
     home = t.away + "/missing"
     env = {"HOME": home}
     r = t.run("run", "--", "sh", "-c", "echo x > /etc/x; echo $HOME", env=env)
@@ -130,7 +130,7 @@ def a_home_of_another_user_is_reported(t):
 
 
 @test
-def read_only_verbs_leave_nothing_in_the_home(t):
+def read_only_verbs_create_nothing_in_the_home(t):
     questions = (["violations", "list"], ["violations", "clear"],
                  ["violations", "restore", "0123456789ab"], ["policy", "show"],
                  ["policy", "check"], ["policy", "mode"], ["explain"],
@@ -172,7 +172,7 @@ def alone(t, *argv, **more):
 
 
 @test
-def a_rule_for_the_root_is_obeyed(t):
+def allowWrite_of_the_root_directory_applies(t):
     t.write("kept/file", "old")
     t.write(t.home + "/.ssh/id", "key")
     settings = json.dumps({"filesystem": {"allowWrite": ["/"],
@@ -196,7 +196,7 @@ echo x > /proc/sys/kernel/hostname"""
 
 
 @test
-def no_line_is_offered_where_none_would_help(t):
+def no_command_is_suggested_for_kernel_files(t):
     script = "echo x > /sys/kernel/x; echo x > /dev/kmsg; echo x > ~/x"
     r = t.run("run", "sh", "-c", script, env={"CLAUDECODE": ""})
     contains(r.err, "write /sys/kernel/x (the kernel's switches, which no rule "
@@ -215,7 +215,7 @@ HOSTILE = b'a"b\\c\n\x1b[31m\xff\xe2\x80\xae'
 
 
 @test
-def names_of_any_bytes_are_printed_as_text(t):
+def names_of_any_bytes_are_printed_escaped(t):
     """In a project of such a name, with settings, and about such a file"""
     where = os.path.join(t.dir.encode(), HOSTILE)
     os.makedirs(where + b"/.claude")
@@ -252,7 +252,7 @@ def help_lists_the_arguments_of_a_verb(t):
 
 
 @test
-def doctor_breaks_no_word_on_a_terminal(t):
+def doctor_wraps_lines_at_words(t):
     plain = t.run("doctor").out
     check(any(len(line) > 80 for line in plain.splitlines()), plain)
     shown = re.sub("\033\\[[0-9]*m", "", t.run("doctor", tty=True,
@@ -309,7 +309,7 @@ def mistyped_arguments_get_a_suggestion(t):
 
 
 @test
-def options_without_an_effect_are_reported(t):
+def options_without_effect_are_reported(t):
     for words in (("--net", "none", "--host-port", "8123"),
                   ("--net", "none", "--publish", "8123"),
                   ("--net", "none", "--allow", "a.test"),
@@ -323,7 +323,7 @@ def options_without_an_effect_are_reported(t):
 
 
 @test
-def rules_about_hosts_without_an_effect_are_reported(t):
+def host_rules_without_effect_are_reported(t):
     words = "1 rule about hosts has no effect"
     for rule in ("--allow", "--deny"):
         contains(t.run("run", "--net", "host", rule, "a.test", "true").ok()

@@ -381,7 +381,7 @@ HOSTILE = {
 
 
 @test
-def a_hostile_job_gets_nothing_and_the_report_says_so(t):
+def a_hostile_job_is_refused_and_reported(t):
     need("curl")
     docker(t)
     for name in (".ssh/id_rsa", ".aws/credentials", ".bashrc", "bin/ls", ".config/x"):

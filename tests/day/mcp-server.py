@@ -104,7 +104,7 @@ if LONG:
 
 
 @test
-def the_files_of_agents_are_known(t):
+def mcp_status_reads_every_agents_file(t):
     for agent, name in FILES.items():
         t.write(f"{t.home}/{name}", entry_text(agent, ["x.js"]))
         contains(t.run("mcp", "status", agent).ended(1).out,

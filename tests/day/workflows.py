@@ -325,7 +325,7 @@ for name, browser, options in (
 
 
 @test
-def a_difference_is_noticed(t):
+def the_comparison_detects_a_difference(t):
     """The control of all the others: something that is another thing inside"""
     control = t.outside("bash", "-ec", "readlink /proc/self/ns/net").ok()
     r = t.inside("bash", "-ec", "readlink /proc/self/ns/net").ok()

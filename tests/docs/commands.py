@@ -152,7 +152,7 @@ def every_exception_has_its_command(t):
 
 
 @test
-def a_command_that_is_wrong_is_found(t):
+def a_wrong_command_fails(t):
     """The control of all the others"""
     furnish(t)
     check(run(t, "cloche run --no-such-option -- true").code)

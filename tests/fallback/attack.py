@@ -28,27 +28,27 @@ exec '{cloche}' "$@"
 
 # test: (what its failure must say, why)
 FILES = {
-    "modes_of_the_callers_descriptors_stay":
+    "fchmod_on_inherited_descriptors_is_refused":
         ("Permission denied", "refused by another name"),
-    "no_mount_is_writable_that_should_not_be":
+    "only_expected_mounts_are_writable":
         ("the control", "there are no mounts of ours to write to"),
-    "proc_sys_and_dev_take_no_writes":
+    "proc_sys_and_dev_cannot_be_written":
         ("the control .*without '/dev/null", "/dev cannot be listed"),
-    "sensitive_parts_of_proc_are_closed":
+    "sensitive_files_of_proc_are_empty":
         ("/proc/keys is", "the host's /proc is visible"),
 }
 KERNEL = {
     "the_session_keyring_is_fresh":
         ("keyring ", "the host's /proc is visible: names of keys"),
-    "shared_memory_of_the_host_is_not_seen":
+    "shared_memory_of_the_host_is_not_visible":
         ("is 'EPERM', not 'ENOENT'", "refused instead of absent"),
-    "processes_of_the_host_are_out_of_reach":
+    "processes_of_the_host_cannot_be_reached":
         ("'kill .*': 'EPERM'", "refused instead of absent"),
 }
 SOCKETS = {
-    "pairs_of_sockets_work":
+    "socketpairs_work":
         ("'tcp-listen': 'EACCES'", "no server can listen"),
-    "only_loopback_is_there":
+    "net_none_has_only_loopback":
         (r"is \['lo', ", "the host's interfaces have names"),
 }
 
@@ -72,17 +72,17 @@ def attack(t, script, exceptions):
 
 
 @for_all
-def files(t):
+def file_attacks_fail_in_the_landlock_tier(t):
     attack(t, "files", FILES)
 
 
 @test
-def kernel(t):
+def kernel_attacks_fail_in_the_landlock_tier(t):
     attack(t, "kernel", KERNEL)
 
 
 @for_all
-def sockets(t):
+def socket_attacks_fail_in_the_landlock_tier(t):
     attack(t, "sockets", SOCKETS)
 
 

@@ -49,7 +49,7 @@ def settings(t, **sandbox):
 
 
 @test
-def this_machine_has_the_full_tier(t):
+def doctor_reports_tier_full_on_this_machine(t):
     report, code = doctor(t)
     equal((report["tier"], code), ("full", 0))
     found = probes(report)
@@ -87,7 +87,7 @@ def landlock_abi():
 
 
 @test
-def every_line_is_true_here(t):
+def doctor_agrees_with_independent_probes(t):
     """Asked of the machine by other means"""
     report, _ = doctor(t)
     found = {name: p["status"] == "ok" for name, p in probes(report).items()}
@@ -115,7 +115,7 @@ def every_line_is_true_here(t):
 
 
 @test
-def each_thing_that_is_missing_is_named_with_its_cause(t):
+def doctor_names_each_missing_mechanism_and_its_cause(t):
     for what, (tier, probe, cause) in LACKS.items():
         report, code = doctor(t, what)
         found = probes(report)[probe]
@@ -128,7 +128,7 @@ def each_thing_that_is_missing_is_named_with_its_cause(t):
 
 
 @test
-def no_promise_rests_on_what_is_missing(t):
+def guarantees_omit_missing_mechanisms(t):
     whole = doctor(t)[0]["guarantees"]
     for what, word in (("landlock", "Landlock"), ("notify", "observer")):
         contains(json.dumps(whole), word)
@@ -141,7 +141,7 @@ def no_promise_rests_on_what_is_missing(t):
 
 
 @test
-def a_program_that_could_not_be_tried_is_not_reported_missing(t):
+def an_untested_program_is_not_reported_missing(t):
     need("nft")
     found = probes(doctor(t, "userns")[0])["nft"]
     if IS_ROOT:
@@ -152,13 +152,13 @@ def a_program_that_could_not_be_tried_is_not_reported_missing(t):
 
 
 @test
-def a_missing_tier_holds_nothing(t):
+def without_a_tier_every_guarantee_is_missing(t):
     report, _ = doctor(t, "userns,landlock")
     check(all(g["state"] == "missing" for g in report["guarantees"]), report)
 
 
 @test
-def the_text_has_a_mark_a_meaning_and_a_fix(t):
+def each_probe_prints_a_mark_a_meaning_and_a_fix(t):
     r = t.outside(REFUSE, "max-userns", CLOCHE, "doctor").ended(1)
     contains(r.out, "✗ user namespaces")
     contains(r.out, "why: user.max_user_namespaces is 0")
@@ -167,7 +167,7 @@ def the_text_has_a_mark_a_meaning_and_a_fix(t):
 
 
 @test
-def wrong_usage_is_2(t):
+def wrong_usage_exits_with_2(t):
     r = t.run("doctor", "--nonsense").ended(2)
     contains(r.err, "--nonsense")
     equal(r.out, "")
@@ -190,7 +190,7 @@ def safe_bare_repository_is_probed(t):
 
 
 @test
-def preflight_is_silent_when_all_is_well(t):
+def preflight_prints_nothing_on_a_healthy_machine(t):
     quiet = [("healthy", dict(enabled=True), None),
              ("disabled", dict(enabled=False), "userns,landlock"),
              ("unset", {}, "userns,landlock")]
@@ -202,7 +202,7 @@ def preflight_is_silent_when_all_is_well(t):
 
 
 @test
-def preflight_tells_of_the_weaker_tier(t):
+def preflight_reports_a_weaker_tier(t):
     settings(t, enabled=True)
     r = t.outside(REFUSE, "userns", CLOCHE, "preflight").ok()
     contains(r.out, "only tier landlock works here: ")
@@ -210,7 +210,7 @@ def preflight_tells_of_the_weaker_tier(t):
 
 
 @test
-def preflight_is_silent_when_it_cannot_tell(t):
+def preflight_prints_nothing_with_invalid_settings(t):
     os.makedirs(t.home + "/.claude")
     t.write(t.home + "/.claude/settings.json", '{"sandbox": {"enabled": tru')
     r = t.outside(REFUSE, "userns,landlock", CLOCHE, "preflight").ok()
@@ -218,7 +218,7 @@ def preflight_is_silent_when_it_cannot_tell(t):
 
 
 @test
-def preflight_says_what_is_on_but_not_enforced(t):
+def preflight_reports_settings_that_are_not_enforced(t):
     settings(t, enabled=True)
     r = t.outside(REFUSE, "userns,landlock", CLOCHE, "preflight").ok()
     contains(r.out, "configured on, but not enforced: ")
@@ -230,7 +230,7 @@ def preflight_says_what_is_on_but_not_enforced(t):
 
 
 @test
-def preflight_always_ends_with_0(t):
+def preflight_always_exits_with_0(t):
     for words in (["--nonsense"], ["--settings", "/nowhere"], ["--settings"]):
         t.run("preflight", *words).ok()
     for where in (">/dev/full", ">&-"):

@@ -41,7 +41,7 @@ def repository(t):
 
 
 @test
-def the_command_works_where_it_may(t):
+def a_command_reads_and_writes_the_project(t):
     repository(t)
     r = t.shell("echo more >> README; echo new > src/new.c; mkdir src/d;"
                 "mv src/new.c src/d/moved.c; rm src/main.c; cat README;"
@@ -75,7 +75,7 @@ def paths_unmasked_by_an_edit_wait_for_the_next_run(t):
 
 
 @test
-def files_are_made_beside_protected_ones(t):
+def files_are_created_beside_protected_ones(t):
     """Landlock cannot allow it there; the observer does it instead"""
     repository(t)
     r = t.shell("umask 027; echo a > new; echo b >> new; cat new; mkdir build;"
@@ -95,7 +95,7 @@ def files_are_made_beside_protected_ones(t):
 
 
 @test
-def what_is_made_for_the_command_has_its_modes_and_lends_nothing(t):
+def files_created_by_the_observer_have_the_commands_modes(t):
     """By the observer, as the kernel would have it; a group's rights are rights"""
     repository(t)
     script = """import os; os.umask(0o027)
@@ -109,7 +109,7 @@ os.mknod("lent"); os.chmod("lent", 0o2711); os.chmod("dir", 0o2751)"""
 
 
 @test
-def a_writable_root_ends_at_the_kernels_switches(t):
+def a_writable_root_excludes_proc_sys(t):
     """What is in force is written again: nothing changes"""
     again = 'for f in /proc/self/oom_score_adj /sys/kernel/mm/ksm/run; do ' \
             'v=$(cat $f) && echo $v > $f && echo wrote $f; done'
@@ -136,7 +136,7 @@ def git_works_beside_protected_files(t):
 
 
 @test
-def the_observer_does_not_reach_further_than_the_policy(t):
+def the_observer_creates_nothing_outside_the_policy(t):
     repository(t)
     t.write(t.away + "/f", "old")
     t.write("secret", "PRIVATE")
@@ -165,14 +165,14 @@ def the_observer_does_not_reach_further_than_the_policy(t):
 
 
 @test
-def a_project_with_nothing_protected_is_wholly_writable(t):
+def a_project_without_protected_names_is_completely_writable(t):
     r = t.shell("echo a > new && mkdir d && echo b > d/f && mv new d/ && ls d",
                 options=LANDLOCK).ok()
     equal(r.out, "f\nnew\n")
 
 
 @test
-def nothing_outside_changes(t):
+def files_outside_the_project_cannot_be_changed(t):
     t.write(t.away + "/f", "old")
     os.mkdir(t.away + "/d")
     lines = [f"write {t.away}/f", f"truncate {t.away}/f",
@@ -224,7 +224,7 @@ for number, *args in ((463, b"user.at", set_args, ctypes.c_size_t(len(set_args))
 
 
 @test
-def modes_owners_times_and_attributes_elsewhere_stay(t):
+def metadata_outside_the_project_cannot_be_changed(t):
     other = t.write(t.away + "/other", "text", 0o600)
     os.utime(other, (7, 7))
     r = t.inside("/usr/bin/python3", "-c", METADATA, other, options=NONE).ok()
@@ -240,7 +240,7 @@ def modes_owners_times_and_attributes_elsewhere_stay(t):
 
 
 @test
-def modes_owners_times_and_attributes_of_its_own_change(t):
+def metadata_in_the_project_can_be_changed(t):
     """By name and by what is open, with and without a name"""
     t.write("file")
     r = t.inside("/usr/bin/python3", "-c", """
@@ -270,7 +270,7 @@ except FileNotFoundError:
 
 
 @test
-def modes_are_set_on_the_file_that_was_decided_about(t):
+def chmod_applies_to_the_file_that_was_decided_about(t):
     """Another thread changes the path while it is being decided about"""
     script = """
 import ctypes, os, sys, threading
@@ -301,7 +301,7 @@ print(oct(os.stat("a/file").st_mode))
 
 
 @test
-def a_device_keeps_its_mode_whoever_may_write_to_it(t):
+def devices_keep_their_mode(t):
     """The mode that it has: who gets through does no harm"""
     script = "chmod 666 /dev/null && echo done; touch /dev/null && echo done"
     equal(t.shell(script, options=NONE).out, "")
@@ -309,14 +309,14 @@ def a_device_keeps_its_mode_whoever_may_write_to_it(t):
 
 
 @test
-def a_file_cannot_be_carried_in_or_out(t):
+def files_cannot_be_moved_or_linked_across_the_boundary(t):
     t.write(t.home + "/f", "old")
     t.write("mine", "mine")
     refused(t, [f"link {t.home}/f {t.dir}/in", f"rename {t.dir}/mine {t.home}/out"])
 
 
 @test
-def hidden_files_and_directories_stay_unread(t):
+def hidden_files_and_directories_cannot_be_read(t):
     for path in (".ssh/id_x", ".aws/credentials", ".netrc"):
         t.write(f"{t.home}/{path}", "PRIVATE")
     t.write(t.home + "/notes", "plain")
@@ -334,7 +334,7 @@ def hidden_files_and_directories_stay_unread(t):
 
 
 @test
-def what_is_shown_again_inside_a_hidden_directory_is_read(t):
+def a_shown_path_inside_a_hidden_directory_is_readable(t):
     t.write(t.away + "/secret/f", "PRIVATE")
     t.write(t.away + "/secret/shown", "plain")
     options = NONE + ("--deny-read", t.away + "/secret",
@@ -346,7 +346,7 @@ def what_is_shown_again_inside_a_hidden_directory_is_read(t):
 
 
 @test
-def protected_files_stay_as_they_are(t):
+def protected_files_cannot_be_changed(t):
     repository(t)
     before = tree(t.dir + "/.git")
     lines = ["write .git/config", "truncate .git/config",
@@ -363,7 +363,7 @@ def protected_files_stay_as_they_are(t):
 
 
 @test
-def a_denied_directory_inside_a_writable_one_is_kept(t):
+def a_denied_directory_inside_a_writable_one_is_read_only(t):
     t.write("keep/f", "old")
     t.write("other/f", "old")
     options = NONE + ("--deny-write", "keep")
@@ -377,7 +377,7 @@ def a_denied_directory_inside_a_writable_one_is_kept(t):
 
 
 @test
-def a_denied_directory_is_not_renamed_away_nor_what_is_above_it(t):
+def a_denied_directory_and_its_parents_cannot_be_renamed(t):
     script = """
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -414,7 +414,7 @@ os.rename("a/free", "a/moved")
 
 
 @test
-def a_protected_name_is_not_newly_made(t):
+def a_protected_name_cannot_be_created(t):
     t.write("sub/f", "")
     r = t.shell("mkdir sub/.vscode; echo x > sub/.bashrc; echo x > .mcp.json;"
                 "true", options=NONE)
@@ -424,7 +424,7 @@ def a_protected_name_is_not_newly_made(t):
 
 
 @test
-def a_protected_name_is_not_made_by_a_look(t):
+def O_PATH_with_O_CREAT_creates_no_protected_name(t):
     """O_PATH makes nothing, whatever other flags say"""
     repository(t)
     script = """
@@ -445,7 +445,7 @@ except OSError:
 
 
 @test
-def no_byte_leaves_by_the_network(t):
+def net_none_sends_nothing(t):
     ears = Ears()
     port = ears.tcp_port
     lines = [f"tcp 127.0.0.1 {port}",
@@ -466,7 +466,7 @@ def no_byte_leaves_by_the_network(t):
 
 
 @test
-def the_hosts_network_is_there_when_asked_for(t):
+def net_host_reaches_the_hosts_loopback(t):
     server = socket.create_server(("127.0.0.1", 0))
     line = f"tcp 127.0.0.1 {server.getsockname()[1]}"
     found, _ = t.attempts([line], options=LANDLOCK + ("--net", "host"))
@@ -474,7 +474,7 @@ def the_hosts_network_is_there_when_asked_for(t):
 
 
 @test
-def sockets_of_the_host_are_out_of_reach(t):
+def unix_sockets_of_the_host_are_unreachable(t):
     os.chdir(t.away)
     stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     stream.bind("s")
@@ -492,7 +492,7 @@ def sockets_of_the_host_are_out_of_reach(t):
 
 
 @test
-def other_processes_are_left_alone(t):
+def other_processes_cannot_be_killed_or_traced(t):
     victim = subprocess.Popen(["sleep", "60"])
     lines = [f"kill {victim.pid}", f"ptrace {victim.pid}",
              f"vm-read {victim.pid}", f"pidfd-getfd {victim.pid} 0",
@@ -507,7 +507,7 @@ def other_processes_are_left_alone(t):
 
 
 @test
-def limits_and_priorities_of_others_stay(t):
+def limits_and_priorities_of_other_processes_cannot_be_changed(t):
     victim = subprocess.Popen(["sleep", "60"])
     script = (f"import ctypes, os, resource, struct\n"
               f"libc = ctypes.CDLL(None, use_errno=True)\n"
@@ -573,7 +573,7 @@ os.kill(child, 9)
 
 
 @test
-def shared_memory_of_the_host_is_out_of_reach(t):
+def shared_memory_of_the_host_cannot_be_attached(t):
     libc = ctypes.CDLL(None, use_errno=True)
     key = 0x10000000 + os.getpid()
     segment = libc.shmget(key, 4096, 0o1600)
@@ -585,7 +585,7 @@ def shared_memory_of_the_host_is_out_of_reach(t):
 
 
 @test
-def nothing_can_gain_privileges(t):
+def a_command_cannot_gain_privileges(t):
     r = t.inside("cat", "/proc/self/status", options=NONE).ok()
     status = dict(line.split(":\t", 1) for line in r.out.splitlines()
                   if ":\t" in line)
@@ -610,7 +610,7 @@ def inherited_descriptors_are_closed(t):
 
 
 @test
-def nothing_outlives_the_command(t):
+def all_processes_end_with_the_command(t):
     marker = f"{30000 + os.getpid() % 10000}.{os.getpid()}"
     r = t.shell(f"setsid sleep {marker} >/dev/null 2>&1 & "
                 f"(trap '' TERM HUP INT; sleep {marker} >/dev/null 2>&1 & "
@@ -635,7 +635,7 @@ def find(marker):
 
 
 @test
-def nothing_outlives_a_killed_supervisor(t):
+def all_processes_end_with_a_killed_supervisor(t):
     marker = f"{40000 + os.getpid() % 10000}.{os.getpid()}"
     p = t.start("run", *NONE, "--", "sh", "-c",
                 f"setsid sleep {marker} & sleep {marker}")
@@ -655,7 +655,7 @@ def the_command_cannot_kill_its_supervisor(t):
 
 
 @test
-def signals_and_exit_codes_are_as_ever(t):
+def signals_and_exit_codes_are_as_in_tier_full(t):
     t.shell("kill -TERM $$", options=NONE).ended(128 + signal.SIGTERM)
     t.inside("/no/such", options=NONE).ended(127)
     t.inside("/etc/passwd", options=NONE).ended(126)
@@ -663,7 +663,7 @@ def signals_and_exit_codes_are_as_ever(t):
 
 
 @test
-def what_the_tier_cannot_do_is_an_error_with_a_name(t):
+def options_that_need_tier_full_are_refused_by_name(t):
     for options, words in ((("--net", "jail"), "--net jail"),
                            (("--ephemeral",), "--ephemeral"),
                            (("--host-port", "5432"), "--host-port"),
@@ -675,7 +675,7 @@ def what_the_tier_cannot_do_is_an_error_with_a_name(t):
 
 
 @test
-def too_many_neighbours_are_an_error_with_a_name(t):
+def too_many_siblings_of_a_hidden_file_are_an_error(t):
     for i in range(8300):
         os.mknod(f"{t.away}/{i}")
     t.write(t.away + "/secret", "PRIVATE")
@@ -686,7 +686,7 @@ def too_many_neighbours_are_an_error_with_a_name(t):
 
 
 @test
-def explain_says_what_the_tier_means(t):
+def explain_describes_the_landlock_tier(t):
     repository(t)
     r = t.run("explain", *LANDLOCK).ok()
     contains(r.out, "landlock  (")

@@ -90,7 +90,7 @@ print(*socks(connect(SOCKS), b"127.0.0.1", {server.port}))
 
 
 @test
-def curl_knows_the_way(t):
+def curl_uses_the_proxy_variables(t):
     need("curl")
     server = Server()
     where = f"http://127.0.0.1:{server.port}/"
@@ -121,7 +121,7 @@ except PermissionError: print("refused")
 
 
 @test
-def the_proxies_port_elsewhere_is_not_reached(t):
+def the_proxys_port_at_another_address_is_unreachable(t):
     """Landlock knows ports, not addresses: it is not what decides"""
     control = Server()
     r = python(t, f"""
@@ -166,7 +166,7 @@ print(fetch(connect(HTTP), b"127.0.0.1:{server.port}")[1])
 
 
 @test
-def an_address_that_changes_meanwhile_gains_nothing(t):
+def changing_the_address_during_connect_reaches_nothing_else(t):
     """The supervisor connects to what it has read"""
     server, denied = Server(), Server()
     r = python(t, f"""
@@ -196,7 +196,7 @@ print(tries > made)
 
 
 @test
-def a_socket_that_was_prepared_gains_nothing(t):
+def prepared_sockets_reach_no_other_address(t):
     """Fast open, a device, a second connect(), a disconnect"""
     server, denied = Server(), Server()
     r = python(t, f"""
@@ -239,7 +239,7 @@ def without_an_observer_there_is_no_network(t):
 
 
 @test
-def a_killed_gate_is_the_end_of_the_network(t):
+def a_killed_gate_ends_the_network(t):
     server = Server()
     p = t.start("run", *LANDLOCK, *allow(server), "--", "/usr/bin/python3",
                 "-c", INSIDE + f"""
@@ -261,7 +261,7 @@ for _ in range(5):
 
 
 @test
-def none_is_none(t):
+def net_none_has_no_network(t):
     server = Server()
     r = t.shell("env | grep -i _proxy; true",
                 options=LANDLOCK + ("--net", "none")).ok()
@@ -272,7 +272,7 @@ def none_is_none(t):
 
 
 @test
-def a_gate_that_hears_of_the_end_while_it_accepts_ends(t):
+def the_gate_ends_while_it_accepts_a_client(t):
     """The end is behind the word that a client will come; nobody else ends it"""
     server = Server()
     p = t.start("run", *LANDLOCK, *allow(server), "--", "/usr/bin/python3", "-c",
@@ -322,7 +322,7 @@ def nested(t, outer, inner, code, parent, *options):
 
 
 @test
-def a_sandbox_in_another_has_the_hosts_that_both_allow(t):
+def a_nested_sandbox_reaches_hosts_that_both_allow(t):
     """And reports nothing but its own refusals: the sandbox around it does the rest"""
     code = """
 print(*fetch(connect(HTTP), b"name.test:81"))
@@ -344,7 +344,7 @@ print(*socks(connect(SOCKS), b"name.test", 81))
 
 
 @test
-def a_sandbox_in_another_connects_to_its_own_proxies_only(t):
+def a_nested_sandbox_connects_to_its_own_proxies_only(t):
     """Also a process that has lost its parent, and not by its ports to other addresses"""
     code = """
 def attempt(port, host):
@@ -386,7 +386,7 @@ os.read(read, 1)                # To the orphan's end
 
 
 @test
-def a_sandbox_in_one_with_the_hosts_network_connects_to_its_proxies(t):
+def a_nested_sandbox_under_net_host_uses_its_proxies(t):
     server = Server()
     code = f"""
 print(fetch(connect(HTTP), b"127.0.0.1:{server.port}")[1])

@@ -49,7 +49,7 @@ def lacking(t, what, *command, options=(), **more):
 
 
 @test
-def each_absence_has_the_tier_of_the_table(t):
+def each_missing_mechanism_selects_the_tier_of_the_table(t):
     t.write(t.away + "/f", "old")
     t.write(t.home + "/.ssh/id_x", "PRIVATE")
     script = f"echo ran > ran; echo evil > {t.away}/f; cat ~/.ssh/id_x; true"
@@ -69,7 +69,7 @@ def each_absence_has_the_tier_of_the_table(t):
 
 
 @test
-def quiet_does_not_silence_the_tier(t):
+def quiet_still_reports_a_weaker_tier(t):
     contains(lacking(t, "userns", "true", options=("--quiet",)).ok().err, SAID)
 
 
@@ -83,7 +83,7 @@ def tier_full_is_not_replaced_by_a_weaker_one(t):
 
 
 @test
-def minimum_tier_fails_closed(t):
+def minimumTier_full_refuses_a_weaker_tier(t):
     full = json.dumps({"sandbox": {"minimumTier": "full"}})
     r = lacking(t, "userns", "sh", "-c", "echo ran > ran",
                 options=("-s", full)).ended(125)
@@ -128,7 +128,7 @@ def without_fuse_the_footer_says_what_is_missing(t):
 
 
 @test
-def when_nothing_can_be_watched_what_is_hidden_stays_so(t):
+def without_inotify_watches_hidden_paths_are_hidden(t):
     """A command may use up all that the user may watch"""
     old, new = t.away + "/old", t.away + "/new"
     t.write(old, "old")
@@ -145,7 +145,7 @@ def when_nothing_can_be_watched_what_is_hidden_stays_so(t):
 
 
 @test
-def when_nothing_can_be_watched_an_edit_is_heard_of(t):
+def without_inotify_watches_an_edit_applies(t):
     secret = t.away + "/secret"
     t.write(secret, "secret")
     t.write(t.home + "/.claude/settings.json", "{}")
@@ -171,14 +171,14 @@ else: print("free")
 
 
 @test
-def a_fault_of_the_policy_is_not_blamed_on_the_machine(t):
+def policy_errors_do_not_select_a_weaker_tier(t):
     r = t.run("run", "--cwd", "/nowhere", "--", "true").ended(125)
     lacks(r.err, "tier landlock")
     t.inside("/no/such/command").ended(127)
 
 
 @test
-def a_covered_proc_can_be_lived_with_if_asked(t):
+def enableWeakerNestedSandbox_accepts_a_covered_proc(t):
     weaker = json.dumps({"sandbox": {"enableWeakerNestedSandbox": True}})
     t.write(t.away + "/f", "old")
     script = (f"readlink /proc/self/ns/pid; echo evil > {t.away}/f;"
@@ -202,7 +202,7 @@ def no_warning_where_the_sandbox_is_not_weaker(t):
 
 
 @test
-def inside_itself_it_adds_its_layers(t):
+def a_nested_run_adds_its_own_rules(t):
     t.write("a/f", "old")
     t.write("b/f", "old")
     r = t.inside(CLOCHE, "run", "--net", "none", "--deny-write", "b", "--",
@@ -215,7 +215,7 @@ def inside_itself_it_adds_its_layers(t):
 
 
 @test
-def inside_its_landlock_tier_it_says_what_to_do(t):
+def a_nested_run_in_the_landlock_tier_prints_the_fix(t):
     outer = ("--tier", "landlock", "--read", os.path.dirname(CLOCHE))
     for options in (), ("--tier", "landlock"), ("--net", "none"):
         r = t.inside(CLOCHE, "run", *options, "--", "echo", "ran",
@@ -235,7 +235,7 @@ def inside_its_landlock_tier_it_says_what_to_do(t):
 
 
 @test
-def inside_its_landlock_tier_a_shell_of_ours_is_the_shell(t):
+def a_nested_bash_shim_in_the_landlock_tier_is_plain_bash(t):
     os.symlink(CLOCHE, t.dir + "/bash")
     r = t.inside(t.dir + "/bash", "-c", "echo $0 ran", options=(
         "--tier", "landlock", "--read", os.path.dirname(CLOCHE))).ok()
@@ -243,7 +243,7 @@ def inside_its_landlock_tier_a_shell_of_ours_is_the_shell(t):
 
 
 @test
-def one_landlock_domain_too_many_is_no_fault_of_the_command(t):
+def too_many_landlock_domains_are_reported(t):
     def around(count):
         """Be in @count domains, each of which forbids next to nothing"""
         libc = ctypes.CDLL(None, use_errno=True)
@@ -264,7 +264,7 @@ def one_landlock_domain_too_many_is_no_fault_of_the_command(t):
 
 
 @test
-def a_sandbox_inside_looks_for_its_state_unreported(t):
+def lookups_of_state_by_a_nested_run_are_not_reported(t):
     t.write(t.home + "/.ssh/id", "key")		# Worth masks that talk
     t.shell(f"echo x > {t.away}/x")		# Now there is a state
     state = t.home + "/.local/state/cloche"
@@ -277,7 +277,7 @@ def a_sandbox_inside_looks_for_its_state_unreported(t):
 
 
 @test
-def inside_bubblewrap_it_works(t):
+def a_run_inside_bubblewrap_works(t):
     bwrap = need("bwrap")
     wrap = (bwrap, "--dev-bind", "/", "/", "--unshare-user", "--unshare-pid",
             "--proc", "/proc")
@@ -294,7 +294,7 @@ def inside_bubblewrap_it_works(t):
 
 
 @as_user    # Root's own id cannot be given on without a capability
-def bubblewrap_works_inside_if_asked_and_sees_no_more(t):
+def bubblewrap_works_with_allowNestedUserNamespaces(t):
     bwrap = need("bwrap")
     nested = json.dumps({"sandbox": {"allowNestedUserNamespaces": True}})
     t.write(t.home + "/.ssh/id_x", "PRIVATE")
@@ -309,7 +309,7 @@ def bubblewrap_works_inside_if_asked_and_sees_no_more(t):
 
 
 @as_user    # As above
-def what_only_a_mount_inside_shows_can_be_written_there(t):
+def a_tmpfs_mounted_in_a_nested_namespace_is_writable(t):
     nested = json.dumps({"sandbox": {"allowNestedUserNamespaces": True}})
     # The first questions come from outside of it
     script = ("mkdir d; echo 1 > f; unshare -rm sh -c 'mount -t tmpfs t d && "
@@ -319,7 +319,7 @@ def what_only_a_mount_inside_shows_can_be_written_there(t):
 
 
 @test
-def a_used_up_quota_of_keys_is_explained(t):
+def an_exhausted_key_quota_is_reported(t):
     r = lacking(t, "quota", "sh", "-c", "echo ran").ended(125)
     equal((r.out, r.err.count("\n")), ("", 1), repr(r))
     contains(r.err, "your quota of kernel keys is used up")

@@ -39,7 +39,7 @@ def bound(t):
 
 
 @test
-def an_option_is_refused_with_one_line_and_nothing_runs(t):
+def the_secret_option_is_refused_in_the_landlock_tier(t):
     for options in WITHOUT:
         r = t.inside("touch", "ran", options=(*options, "--secret", f"{NAME}@api.example.org"),
                      env=env())
@@ -51,7 +51,7 @@ def an_option_is_refused_with_one_line_and_nothing_runs(t):
 
 
 @test
-def a_kernel_without_namespaces_refuses_it_too(t):
+def the_secret_option_is_refused_without_user_namespaces(t):
     r = t.outside(REFUSE, "userns", CLOCHE, "run", "--secret", f"{NAME}@api.example.org",
                   "--", "touch", "ran", env=ENV)
     contains(r.ended(125).err, NEEDS)
@@ -61,7 +61,7 @@ def a_kernel_without_namespaces_refuses_it_too(t):
 
 
 @test
-def what_settings_bind_stays_outside_and_a_line_says_so(t):
+def values_bound_by_settings_are_withheld_and_reported(t):
     # The control: unbound, all of it is there
     t.write("token", VALUE)
     t.write(t.home + "/token", VALUE)
@@ -80,7 +80,7 @@ def what_settings_bind_stays_outside_and_a_line_says_so(t):
 
 
 @test
-def an_option_that_passes_the_variable_does_not_bring_it_back(t):
+def env_does_not_pass_a_bound_variable(t):
     bound(t)
     for options in WITHOUT:
         r = t.shell(LOOK, options=(*options, "--env", NAME, "--env", "ACME_OTHER"), env=env()).ok()

@@ -48,7 +48,7 @@ def story(t, *argv, **more):
 
 
 @test(timeout=PATIENCE)
-def three_languages_tell_the_same_story(t):
+def c_node_and_python_report_the_same_events(t):
     env = {"NODE_PATH": os.path.join(PLACE, "node_modules")}
     want = ("refused\nwrote\n", [
         "asked: nowhere.invalid:80",
@@ -69,27 +69,27 @@ def the_example_in_c_is_clean_under_valgrind(t):
 
 
 @test(timeout=PATIENCE)
-def the_addon_does_what_it_says(t):
+def the_node_addon_passes_its_tests(t):
     t.outside("node", "--test", os.path.join(HERE, "node.js"),
               env={"NODE_PATH": os.path.join(PLACE, "node_modules"),
                    "AWAY": t.away}, timeout=PATIENCE).ok()
 
 
 @test(timeout=PATIENCE)
-def the_manager_of_srt_is_a_change_of_one_import(t):
+def the_srt_manager_passes_its_tests(t):
     t.outside("node", "--test", os.path.join(HERE, "srt.js"),
               env={"NODE_PATH": os.path.join(PLACE, "node_modules"),
                    "AWAY": t.away}, timeout=PATIENCE).ok()
 
 
 @test(timeout=PATIENCE)
-def python_does_what_it_says(t):
+def the_python_binding_passes_its_tests(t):
     t.outside(PYTHON, os.path.join(HERE, "python.py"), "-v",
               env={"AWAY": t.away}, timeout=PATIENCE).ok()
 
 
 @test(timeout=PATIENCE)
-def no_command_replaces_the_package_that_runs_it(t):
+def a_command_cannot_replace_the_package_that_runs_it(t):
     node = PLACE + "/node_modules/cloche"
     python = glob.glob(PLACE + "/venv/lib/python*/site-packages/cloche")[0]
     script = ("for f in index.js native/cloche native/cloche.node __init__.py "

@@ -55,7 +55,7 @@ TEST(a_thousand_runs_leak_nothing)
 	cloche_sandbox_free(box);
 }
 
-TEST(starts_that_fail_leak_nothing)
+TEST(failed_starts_leak_nothing)
 {
 	const struct cloche_sandbox_options missing = {
 		.size = sizeof(missing), .program = "/no/such/program",
@@ -89,7 +89,7 @@ static void on_child(int signal)
 	children_ended++;
 }
 
-TEST(signals_and_the_rest_are_as_before)
+TEST(runs_leave_signals_and_environment_unchanged)
 {
 	struct sigaction mine = { .sa_handler = on_child }, now;
 	cloche_sandbox *box = make_box(NULL);
@@ -145,7 +145,7 @@ static void *in_thread(void *arg)
 	return NULL;
 }
 
-TEST(threads_run_commands_side_by_side)
+TEST(threads_run_commands_concurrently)
 {
 	enum { THREADS = 8 };
 	pthread_t threads[THREADS];
@@ -189,7 +189,7 @@ static void ends_within(int end, int ms)
 	close(end);
 }
 
-TEST(to_free_a_run_is_to_end_it)
+TEST(freeing_a_run_ends_it)
 {
 	struct story story = { 0 };
 	cloche_sandbox *box = make_box(NULL);
@@ -234,7 +234,7 @@ TEST(the_command_ends_with_its_host)
 	close(hold[1]);
 }
 
-TEST(a_fork_of_the_host_may_free_what_it_inherited)
+TEST(a_forked_host_may_free_an_inherited_run)
 {
 	struct story story = { 0 };
 	cloche_sandbox *box = make_box(NULL);
@@ -264,7 +264,7 @@ TEST(a_fork_of_the_host_may_free_what_it_inherited)
 	cloche_sandbox_free(box);
 }
 
-TEST(descriptors_of_the_host_stay_outside)
+TEST(descriptors_of_the_host_are_not_inherited)
 {
 	struct story story = { 0 };
 	cloche_sandbox *box = make_box(NULL);
@@ -283,7 +283,7 @@ TEST(descriptors_of_the_host_stay_outside)
 	cloche_sandbox_free(box);
 }
 
-TEST(a_host_without_standard_descriptors)
+TEST(a_host_without_standard_descriptors_can_run_commands)
 {
 	cloche_sandbox *box = make_box(NULL);
 	const int saved = fcntl(1, F_DUPFD_CLOEXEC, 50);
@@ -348,7 +348,7 @@ static void *reap_everything(void *arg)
 	return NULL;
 }
 
-TEST(a_host_that_reaps_every_child_is_no_obstacle)
+TEST(a_host_that_reaps_every_child_gets_the_result)
 {
 	struct story story = { 0 };
 	cloche_sandbox *box = make_box(NULL);
@@ -369,7 +369,7 @@ TEST(a_host_that_reaps_every_child_is_no_obstacle)
 	cloche_sandbox_free(box);
 }
 
-TEST(a_host_that_does_not_look_holds_nothing_up)
+TEST(a_host_that_reads_no_events_does_not_block_the_command)
 {
 	struct story story = { 0 };
 	cloche_sandbox *box = make_box(NULL);
@@ -391,7 +391,7 @@ TEST(a_host_that_does_not_look_holds_nothing_up)
 }
 
 /* With more on the way to the host than its socket holds */
-TEST(a_host_that_reads_the_output_first_hears_the_end)
+TEST(a_host_that_reads_the_output_first_gets_the_result)
 {
 	enum { UPDATES = 3000 };
 	struct story story = { 0 };
@@ -428,7 +428,7 @@ static long find_child(void)
 	return strtol(text, NULL, 10);
 }
 
-TEST(a_supervisor_that_is_killed_takes_the_command_with_it)
+TEST(a_killed_supervisor_ends_the_command)
 {
 	struct story story = { 0 };
 	cloche_sandbox *box = make_box(NULL);
@@ -447,7 +447,7 @@ TEST(a_supervisor_that_is_killed_takes_the_command_with_it)
 }
 
 /* /proc shows everybody the arguments of every process */
-TEST(neither_policy_nor_command_is_an_argument)
+TEST(policy_and_command_do_not_appear_in_argv)
 {
 	struct story story = { 0 };
 	cloche_sandbox *box = make_box("{\"network\":{\"allowedDomains\":[\"secret.example\"]}}");

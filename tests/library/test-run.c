@@ -24,7 +24,7 @@ static void enter_project(char away[4096])
 	CHECK_INT(chdir(project), 0);
 }
 
-TEST(the_exit_status_comes_back)
+TEST(the_exit_status_is_returned)
 {
 	static const struct { const char *script; int status; } cases[] = {
 		{ "true", 0 }, { "exit 7", 7 }, { "kill -9 $$", 137 },
@@ -48,7 +48,7 @@ TEST(the_exit_status_comes_back)
 	}
 }
 
-TEST(output_environment_and_directory_are_as_asked)
+TEST(output_environment_and_directory_are_as_requested)
 {
 	const char *const argv[] = { "sh", "-c", "pwd; echo $LANG; echo e >&2; cat", NULL };
 	const char *const env[] = { "LANG=C.UTF-8", "PATH=/usr/bin:/bin", NULL };
@@ -195,7 +195,7 @@ static void run_bash(cloche_sandbox *box, struct story *story,
 	cloche_run_free(run);
 }
 
-TEST(a_question_is_answered)
+TEST(the_ask_callback_decides_about_a_host)
 {
 	static const struct {
 		int answer, remember, questions;
@@ -224,7 +224,7 @@ TEST(a_question_is_answered)
 	close(server);
 }
 
-TEST(without_a_function_nothing_is_asked)
+TEST(without_an_ask_callback_hosts_are_refused)
 {
 	cloche_sandbox *box = make_box(NULL);
 	char away[4096], define[512], text[256];
@@ -251,7 +251,7 @@ static cloche_run *start_waiting(cloche_sandbox *box, struct story *story,
 	return run;
 }
 
-TEST(a_new_policy_counts_at_once)
+TEST(an_updated_policy_applies_at_once)
 {
 	struct story story = { 0 };
 	cloche_sandbox *box = make_box("{\"filesystem\":{\"allowWrite\":[]}}");
@@ -436,7 +436,7 @@ static void starts_nothing(const char *program, int at_start, int later)
 	cloche_sandbox_free(box);
 }
 
-TEST(a_program_that_is_not_there_or_not_ours)
+TEST(a_missing_or_foreign_program_is_an_error)
 {
 	starts_nothing("/no/such/program", -ENOENT, 0);
 	starts_nothing("/", -EACCES, 0);
@@ -445,7 +445,7 @@ TEST(a_program_that_is_not_there_or_not_ours)
 }
 
 /* What says hello over the socket as a program of another version would */
-TEST(a_program_of_another_version)
+TEST(a_program_of_another_version_is_refused)
 {
 	char program[4200];
 
@@ -456,7 +456,7 @@ TEST(a_program_of_another_version)
 }
 
 /* Only where settings and caller both say so, and never unsaid */
-TEST(a_sandbox_that_is_switched_off)
+TEST(a_disabled_sandbox_is_used_by_the_library)
 {
 	static const char off[] = "{\"sandbox\":{\"enabled\":false}}";
 	struct story story = { 0 }, kept = { 0 };

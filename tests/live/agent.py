@@ -69,7 +69,7 @@ def check_result(t, project, says, answer):
 
 
 @test
-def the_recipe_works(t):
+def the_documented_agent_setup_works(t):
     project = move_in(t)
     machine = Lan(t)
     try:
@@ -84,7 +84,7 @@ def the_recipe_works(t):
 
 
 @test
-def the_recipe_works_on_a_terminal(t):
+def the_documented_agent_setup_works_on_a_terminal(t):
     project = move_in(t)
     machine = Lan(t)
     try:

@@ -95,7 +95,7 @@ def twice(server):
 
 
 @test
-def each_answer_means_what_it_says(t):
+def each_answer_about_a_host_has_its_effect(t):
     server = Server()
     for answer, want, questions in (("y", "200", 1), ("yes", "200", 1), ("Y", "200", 1),
                                     ("o", "200", 2), ("once", "200", 2), ("n", "403", 1),
@@ -111,7 +111,7 @@ def each_answer_means_what_it_says(t):
 
 
 @test
-def always_says_where_it_is_stored(t):
+def the_answer_always_prints_the_settings_file(t):
     server = Server()
     with asking(twice(server)) as term:
         asked(term, server.target)
@@ -123,7 +123,7 @@ def always_says_where_it_is_stored(t):
 
 
 @test
-def anything_else_is_asked_again(t):
+def an_invalid_answer_prompts_again(t):
     server = Server()
     with asking(twice(server)) as term:
         for words in ("cancel", "", "maybe", "yesno", "abort no"):
@@ -137,7 +137,7 @@ def anything_else_is_asked_again(t):
 
 
 @test
-def two_questions_come_one_after_the_other(t):
+def two_prompts_are_shown_one_after_the_other(t):
     one, two = Server(), Server()
     with asking(f'''
 import threading
@@ -181,7 +181,7 @@ print(tunnel(b"{server.target}"), flush=True)
 
 
 @test
-def ctrl_c_ends_the_command_and_the_question(t):
+def ctrl_c_ends_the_command_and_the_prompt(t):
     server = Server()
     with asking(f'print(tunnel(b"{server.target}"))') as term:
         asked(term, server.target)
@@ -193,7 +193,7 @@ def ctrl_c_ends_the_command_and_the_question(t):
 
 
 @test(timeout=600)
-def no_answer_is_a_refusal_and_says_so(t):
+def a_prompt_without_an_answer_is_a_reported_refusal(t):
     server = Server()
     path = t.home + "/kept"
     # One question is behind the other; the time of both begins at once
@@ -210,7 +210,7 @@ print(tunnel(b"{server.target}"), flush=True); thread.join()''') as term:
 
 
 @test
-def each_answer_about_a_path_means_what_it_says(t):
+def each_answer_about_a_path_has_its_effect(t):
     for tier in ("full", "landlock"):
         for answer, want, questions in (("y", "wrote", 1), ("o", "wrote", 2),
                                         ("n", "refused", 1)):
@@ -229,7 +229,7 @@ def each_answer_about_a_path_means_what_it_says(t):
 
 
 @test
-def a_path_is_remembered_for_always(t):
+def the_answer_always_stores_the_path(t):
     path = t.home + "/notes.txt"
     for tier in ("full", "landlock"):
         with writing(f'write("{path}")', ("--tier", tier)) as term:
@@ -247,7 +247,7 @@ def a_path_is_remembered_for_always(t):
 
 
 @test
-def what_the_mounts_refuse_is_done_for_each_kind_of_call(t):
+def every_kind_of_write_call_is_emulated_after_yes(t):
     data = notes(t)
     os.mkdir(data + "/old")
     t.write(data + "/file", "abc")
@@ -268,7 +268,7 @@ print("done", flush=True)
 
 
 @test
-def some_paths_are_never_asked_about(t):
+def protected_and_secret_paths_are_never_asked_about(t):
     home, data = t.home, notes(t)
     for name in (".ssh", ".local/bin", ".config/gh", "repo", "quest*"):
         os.makedirs(f"{home}/{name}", exist_ok=True)
@@ -296,7 +296,7 @@ for name in (".bashrc", ".git", ".envrc", "b"): write("{data}/" + name)
 
 
 @test
-def calls_about_one_path_share_a_question(t):
+def calls_about_one_path_share_a_prompt(t):
     data = notes(t)
     with writing(f'''
 threads = [threading.Thread(target=write, args=("{data}/" + x,)) for x in "abc"]
@@ -311,7 +311,7 @@ for x in threads: x.join()
 
 
 @test
-def once_is_for_the_path_that_was_shown(t):
+def the_answer_once_applies_to_the_shown_path_only(t):
     data, other = notes(t), notes(t, "else")
     os.mkfifo(t.dir + "/go")
     # The text of the path changes while the call waits for the answer
@@ -348,7 +348,7 @@ def ctrl_c_ends_a_call_that_waits(t):
 
 
 @test
-def without_a_person_nothing_is_asked(t):
+def without_a_terminal_or_under_an_agent_no_prompt_is_shown(t):
     data = notes(t)
     line = shlex.join([CLOCHE, "run", "--ask", "--", "/usr/bin/python3", "-c",
                        WRITE + f'write("{data}/a")'])
@@ -365,7 +365,7 @@ def without_a_person_nothing_is_asked(t):
 
 
 @test
-def names_of_paths_cannot_move_the_cursor(t):
+def control_characters_of_paths_are_escaped_in_prompts(t):
     data = notes(t)
     name = "\033[2J\033[1;1H\r\ncloche: allow nothing?\u202e"
     with writing(f'write("{data}/" + {name!r})') as term:
@@ -388,7 +388,7 @@ def names_of_paths_cannot_move_the_cursor(t):
 
 
 @test
-def names_cannot_move_the_cursor(t):
+def control_characters_of_hosts_are_escaped_in_prompts(t):
     server = Server()
     name = "\033[2J\033[1;1Hcurl (pid 1)? yes \u202e" + "x" * 60
     program = os.path.join(t.dir, name)
@@ -446,7 +446,7 @@ class Screen:
 
 
 @test
-def the_question_stays_under_a_spinner(t):
+def a_prompt_stays_visible_under_a_spinner(t):
     need("tmux")
     server = Server()
     # As npm draws: cursor to the first column, erase, one character
@@ -473,7 +473,7 @@ while thread.is_alive():
 
 
 @test
-def npm_asks_visibly(t):
+def a_prompt_during_npm_install_is_visible(t):
     need("npm")
     need("tmux")
     t.write("package.json", '{"name":"p","version":"1.0.0"}')
@@ -487,7 +487,7 @@ def npm_asks_visibly(t):
 
 
 @test
-def curl_and_git_ask_visibly(t):
+def prompts_during_curl_and_git_are_visible(t):
     need("tmux")
     for argv, host, program, words in (
             (["curl", "http://files.example.org/a", "-f", "-o", "a"],
@@ -526,7 +526,7 @@ def curl(*hosts):
 
 
 @test
-def curl_does_what_the_keys_say(t):
+def curl_proceeds_according_to_the_pressed_key(t):
     need("tmux")
     host, page = page_server(), "the page of this host"
     for keys, end in (("n Enter", "ended 22"), ("C-c", "ended 130"), ("y Enter", page),
@@ -543,7 +543,7 @@ def curl_does_what_the_keys_say(t):
 
 
 @test
-def two_questions_of_curl_are_seen_one_by_one(t):
+def two_prompts_of_curl_are_visible_one_by_one(t):
     need("tmux")
     hosts = [page_server(), page_server()]
     with Screen(t, curl(*hosts)) as screen:
@@ -561,7 +561,7 @@ def two_questions_of_curl_are_seen_one_by_one(t):
 
 
 @test
-def writes_of_git_and_npm_are_asked_about_visibly(t):
+def prompts_about_writes_of_git_and_npm_are_visible(t):
     need("tmux")
     os.mkdir(t.home + "/notes")
     t.write("package.json", '{"name":"p","version":"1.0.0","scripts":{"x":"true"}}')
@@ -580,7 +580,7 @@ def writes_of_git_and_npm_are_asked_about_visibly(t):
 
 
 @test
-def the_footer_offers_to_ask(t):
+def the_footer_suggests_the_ask_option(t):
     script = "curl -sf -m 9 http://x.example.org/"
     with Terminal([CLOCHE, "run", "--", "sh", "-c", script]) as term:
         check(term.wait(SECONDS) > 0)

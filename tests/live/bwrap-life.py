@@ -24,7 +24,7 @@ def start(*words, **more):
 
 
 @test
-def json_tells_of_start_and_end(t):
+def json_status_reports_start_and_end(t):
     for options, code in ((["--unshare-all"], 42), ([], 7),
                           (["--unshare-pid", "--as-pid-1"], 0)):
         with open("info", "wb") as info, open("status", "wb") as status:
@@ -59,7 +59,7 @@ def an_exit_code_is_reported_only_if_the_command_ran(t):
 
 
 @test
-def it_waits_for_a_byte(t):
+def block_fd_delays_the_command_until_a_byte_arrives(t):
     read, write = os.pipe()
     p = start("--bind", "/", "/", "--block-fd", str(read), "touch",
               t.dir + "/done", pass_fds=(read,))
@@ -72,7 +72,7 @@ def it_waits_for_a_byte(t):
 
 
 @test
-def the_caller_may_map_the_users(t):
+def userns_block_fd_lets_the_caller_map_users(t):
     go_read, go_write = os.pipe()
     info_read, info_write = os.pipe()
     p = start("--unshare-user", "--ro-bind", "/", "/", "--userns-block-fd",
@@ -91,7 +91,7 @@ def the_caller_may_map_the_users(t):
 
 
 @test
-def the_sync_descriptors_live_as_long_as_the_sandbox(t):
+def sync_fd_stays_open_as_long_as_the_sandbox(t):
     for options in (["--unshare-pid", "--proc", "/proc"], []):
         pipes = [os.pipe(), os.pipe()]
         hold, hold_write = os.pipe()
@@ -129,7 +129,7 @@ def locked(path):
 
 
 @test
-def locks_are_held(t):
+def lock_file_is_locked_while_the_sandbox_runs(t):
     t.write("lock")
     hold, write = os.pipe()
     p = start("--bind", "/", "/", "--lock-file", t.dir + "/lock", "cat",
@@ -163,7 +163,7 @@ def pid_of(mark):
 
 
 @test
-def it_ends_with_its_parent_if_asked(t):
+def die_with_parent_ends_the_sandbox_with_its_parent(t):
     for i, options in enumerate((["--die-with-parent"],
                                  ["--die-with-parent", "--unshare-pid"],
                                  ["--die-with-parent", "--unshare-pid",
@@ -178,7 +178,7 @@ def it_ends_with_its_parent_if_asked(t):
 
 
 @test
-def it_outlives_bwrap_if_not_asked(t):
+def the_command_survives_bwrap_without_die_with_parent(t):
     mark = f"870.{os.getpid()}"
     p = start(*HOST, "sleep", mark)
     pid = wait_until(lambda: pid_of(mark.encode()), "the command")
@@ -189,7 +189,7 @@ def it_outlives_bwrap_if_not_asked(t):
 
 
 @test
-def what_is_left_behind_lives_on(t):
+def background_processes_survive_the_command(t):
     mark = f"880.{os.getpid()}"
     p = start(*HOST, "--dev", "/dev", "--unshare-pid", "sh", "-c",
               f"sleep {mark} & exit 5")
@@ -199,7 +199,7 @@ def what_is_left_behind_lives_on(t):
 
 
 @as_root    # Who else could mount on the host?
-def later_mounts_of_the_host_appear(t):
+def later_mounts_of_the_host_propagate(t):
     script = f"""
     mount -t tmpfs x {t.dir} && mount --make-shared {t.dir} &&
     mkdir {t.dir}/in && mkfifo {t.away}/go {t.away}/up && {{

@@ -37,7 +37,7 @@ def overlays(t):
 
 
 @test
-def cloche_stands_in_by_name_and_by_verb(t):
+def cloche_acts_as_bwrap_by_name_and_by_verb(t):
     os.symlink(CLOCHE, "bwrap")
     for words in ([CLOCHE, "as", "bwrap"], ["./bwrap"], [BWRAP]):
         equal(t.outside(*words, "--version").ok().out, "bubblewrap 0.11.0\n")
@@ -62,7 +62,7 @@ def help_lists_every_option(t):
 
 
 @test
-def it_runs_itself_again(t):
+def bwrap_runs_nested_in_itself(t):
     r = t.outside(BWRAP, "--unshare-user", "--uid", "0", "--gid", "0",
                   "--cap-add", "ALL", "--bind", "/", "/", "/proc/self/exe",
                   "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev",
@@ -71,7 +71,7 @@ def it_runs_itself_again(t):
 
 
 @test
-def labels_are_refused_by_name(t):
+def selinux_label_options_are_refused(t):
     for option in ("--exec-label", "--file-label"):
         r = t.outside(BWRAP, *HOST, option, "x", "true")
         equal(r.code, 1)
@@ -89,7 +89,7 @@ def warnings_come_before_errors_and_with_levels(t):
 
 
 @test
-def the_command_has_another_name(t):
+def argv0_changes_the_commands_name(t):
     r = t.outside(BWRAP, *HOST, "--argv0", "other", "sh", "-c", "echo $0").ok()
     equal(r.out, "other\n")
     r = t.outside(BWRAP, *HOST, "--argv0", "a", "--argv0", "b", "true")
@@ -97,7 +97,7 @@ def the_command_has_another_name(t):
 
 
 @test
-def links_are_made_once(t):
+def symlink_accepts_an_existing_equal_symlink(t):
     bind = ["--bind", "/", "/"]
     for _ in range(2):
         t.outside(BWRAP, *bind, "--symlink", "x", t.dir + "/l", "true").ok()
@@ -110,7 +110,7 @@ def links_are_made_once(t):
 
 
 @test
-def overlays_keep_or_lose_what_is_written(t):
+def overlay_keeps_and_tmp_overlay_discards_writes(t):
     overlays(t)
     script = "cat /o/a /o/b; echo new > /o/b; cat /o/b"
     src = ["--overlay-src", "low", "--overlay-src", "high"]
@@ -138,7 +138,7 @@ def an_overlay_can_be_the_root(t):
 
 
 @test
-def many_layers_and_strange_names(t):
+def overlays_accept_60_layers_with_special_characters(t):
     overlays(t)
     words = []
     for i in range(60):
@@ -151,7 +151,7 @@ def many_layers_and_strange_names(t):
 
 
 @test
-def overlay_sources_must_be_used(t):
+def an_unused_overlay_src_is_refused(t):
     for words, error in (
             (["--overlay-src", "/usr", "true"], "must be followed by"),
             (["--overlay-src", "/usr", "--chdir", "/", "true"],
@@ -165,7 +165,7 @@ def overlay_sources_must_be_used(t):
 
 
 @test
-def user_namespaces_can_be_switched_off(t):
+def disable_userns_forbids_nested_user_namespaces(t):
     host = ["--bind", "/", "/"]
     again = ["--", BWRAP, "--unshare-user", *host, "true"]
     t.outside(BWRAP, "--unshare-user", *host, *again).ok()	# The control
@@ -181,7 +181,7 @@ def user_namespaces_can_be_switched_off(t):
 
 
 @test
-def links_cannot_lead_out_of_the_new_root(t):
+def symlinks_do_not_lead_out_of_the_new_root(t):
     t.write("host/file", "host")
     os.makedirs("root/usr")
     for name, target in (("abs", t.dir + "/host"), ("up", "../../../../.."),
@@ -204,7 +204,7 @@ def links_cannot_lead_out_of_the_new_root(t):
 
 
 @test
-def descriptors_reach_the_command_and_ours_do_not(t):
+def inherited_descriptors_reach_the_command_and_internal_ones_do_not(t):
     a, b = socket.socketpair()
     b.send(b"hello")
     b.shutdown(socket.SHUT_WR)
@@ -217,7 +217,7 @@ def descriptors_reach_the_command_and_ours_do_not(t):
 
 
 @test
-def descriptors_that_are_not_open_are_nobodys(t):
+def closed_descriptor_numbers_are_refused_or_ignored(t):
     for number in range(3, 10):
         for words, code in ((["--block-fd", number], 0),
                             (["--sync-fd", number], 0),
@@ -229,7 +229,7 @@ def descriptors_that_are_not_open_are_nobodys(t):
 
 
 @test
-def closed_standard_descriptors_stay_closed(t):
+def closed_standard_descriptors_are_closed_in_the_sandbox(t):
     real = need("bwrap")
     for closed in ("0", "1", "0 2", "0 1 2"):
         shut = " ".join(f"{n}>&-" for n in closed.split())
@@ -254,7 +254,7 @@ def a_machine_without_user_namespaces_has_its_own_error(t):
 
 
 @test
-def a_session_of_its_own(t):
+def new_session_creates_a_session(t):
     script = "cut -d' ' -f6 /proc/self/stat"
     equal(int(t.outside(BWRAP, *HOST, "sh", "-c", script).ok().out),
           os.getsid(0))
@@ -293,7 +293,7 @@ def filters_are_loaded_in_order(t):
 
 
 @test
-def a_filter_that_the_kernel_would_not_take_is_refused(t):
+def a_filter_of_more_than_4096_instructions_is_refused(t):
     allow = struct.pack("HBBI", 0x06, 0, 0, 0x7fff0000)
     for instructions, code in ((4096, 0), (4097, 1), (8192, 1)):
         fd = os.memfd_create("filter", 0)
@@ -305,7 +305,7 @@ def a_filter_that_the_kernel_would_not_take_is_refused(t):
 
 
 @test
-def a_blocked_signal_is_not_the_commands(t):
+def blocked_signals_are_not_inherited_by_the_command(t):
     # Who waits for children through a descriptor blocks it
     r = t.outside(BWRAP, *HOST, "grep", "SigBlk", "/proc/self/status",
                   preexec_fn=lambda: signal.pthread_sigmask(
@@ -322,7 +322,7 @@ def every_failure_has_a_message(t):
 
 
 @test
-def many_binds_fit(t):
+def bwrap_accepts_1500_binds(t):
     words = []
     for i in range(1500):
         words += ["--ro-bind", "/usr/share", f"/b/{i}"]

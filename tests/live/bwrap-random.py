@@ -149,12 +149,12 @@ def compare(t, base, places):
 
 
 @test
-def random_calls_do_the_same(t):
+def random_options_have_the_effect_of_the_real_bwrap(t):
     compare(t, BASE, PLACES)
 
 
 @test
-def random_calls_on_the_host_do_the_same(t):
+def random_options_on_the_host_have_the_effect_of_the_real_bwrap(t):
     compare(t, HOST, HOST_PLACES)
 
 

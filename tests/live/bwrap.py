@@ -287,7 +287,7 @@ for shape in SHAPES.items():
 
 
 @test
-def wrong_calls_fail_with_the_same_message(t):
+def wrong_usage_fails_with_the_real_bwraps_message(t):
     real = need("bwrap")
     prepare(t)
     for name, words in WRONG.items():
@@ -301,7 +301,7 @@ def wrong_calls_fail_with_the_same_message(t):
 
 
 @test
-def exit_statuses_are_the_same(t):
+def exit_statuses_equal_the_real_bwraps(t):
     real = need("bwrap")
     prepare(t)
     for options in (HOST, HOST + ["--unshare-pid"],
@@ -315,7 +315,7 @@ def exit_statuses_are_the_same(t):
 
 
 @test
-def what_is_made_on_the_host_is_the_same(t):
+def files_made_on_the_host_equal_the_real_bwraps(t):
     real = need("bwrap")
     prepare(t)
     found = []
@@ -334,7 +334,7 @@ def what_is_made_on_the_host_is_the_same(t):
 
 
 @test
-def terminals_are_the_same(t):
+def terminal_setup_equals_the_real_bwraps(t):
     real = need("bwrap")
     script = "tty; ls -l /dev/console | cut -c1; readlink /proc/self/fd/0"
     want, got = (t.outside(p, *USR, *PROC, *DEV, "sh", "-c", script, tty=True)

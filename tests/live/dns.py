@@ -45,7 +45,7 @@ def python(t, code, *options):
 
 
 @test
-def no_question_leaves_for_a_denied_name(t):
+def denied_names_are_not_resolved(t):
     good = count_connections(GOOD, 80)
     bad = count_connections(BAD, 80)
     out = python(t, '''
@@ -78,7 +78,7 @@ for host in ("good.test", "{GOOD}", "bad.test", "{BAD}"):
 
 
 @test
-def a_name_that_changes_its_mind_is_dialled_where_it_was_checked(t):
+def the_gate_connects_to_the_address_that_it_checked(t):
     public = count_connections(GOOD, 7000)
     own = count_connections("127.0.0.1", 7000)
     out = python(t, f'''
@@ -98,7 +98,7 @@ def children(p):
 
 
 @test
-def the_resolver_starts_with_the_first_name(t):
+def the_resolver_process_starts_at_the_first_lookup(t):
     count_connections(GOOD, 7001)
     p = t.start("run", "--allow", "good.test", "--allow", GOOD, "--",
                 "/usr/bin/python3", "-c", TUNNEL + f'''
@@ -117,7 +117,7 @@ for where in (b"{GOOD}:7001", b"bad.test:7001", b"good.test:7001"):
 
 
 @test
-def a_resolver_that_ends_is_replaced(t):
+def a_resolver_process_that_ends_is_replaced(t):
     """For a while: in the end it is said"""
     count_connections(GOOD, 7008)
     p = t.start("run", "--allow", "*.many.test", "--", "/usr/bin/python3", "-c",
@@ -146,7 +146,7 @@ for i in range({RESOLVERS_MAX + 2}):
 
 
 @test
-def what_was_sent_last_to_a_name_arrives(t):
+def data_sent_right_before_exit_to_a_name_arrives(t):
     listener = socket.create_server((GOOD, 7002))
     listener.settimeout(20)
     for i in range(long(5, 100)):
@@ -164,7 +164,7 @@ os._exit(0)
 
 
 @test
-def no_spelling_of_our_own_address_is_dialled(t):
+def no_spelling_of_the_hosts_own_address_is_dialled(t):
     """It is public, so only the list of interfaces tells"""
     own = count_connections(OWN, 7003)
     public = count_connections(GOOD, 7003)
@@ -179,7 +179,7 @@ print(*[tunnel(name.encode() + b".test:7003") for name in {names!r}])
 
 
 @test
-def a_name_without_an_answer_is_no_way_in(t):
+def names_that_do_not_resolve_are_unreachable(t):
     out = python(t, '''
 print(*[tunnel(name + b".test:80") for name in (b"fail", b"loop", b"none", b"silent")])
 ''', *[word for name in ("fail", "loop", "none", "silent")
@@ -190,7 +190,7 @@ print(*[tunnel(name + b".test:80") for name in (b"fail", b"loop", b"none", b"sil
 
 
 @test
-def the_end_does_not_wait_for_a_host_that_does_not_answer(t):
+def a_run_ends_without_waiting_for_an_unresponsive_host(t):
     full = socket.create_server((GOOD, 7999), backlog=0)
     crowd = []
     for _ in range(4):    # Nobody accepts: the next one gets no answer
@@ -213,7 +213,7 @@ def the_end_does_not_wait_for_a_host_that_does_not_answer(t):
 
 
 @test
-def a_name_is_not_looked_for_below_the_hosts_own_domains(t):
+def allowed_names_are_not_resolved_in_the_hosts_search_domains(t):
     wrong = count_connections(BAD, 7007)
     count_connections(GOOD, 7007)
     out = python(t, 'print(tunnel(b"ghost.test:7007"), tunnel(b"short:7007"))',
@@ -242,7 +242,7 @@ for name in ("bad.test", "good.test.search.test.", "db.bad.search.test"):
 
 
 @test
-def whoever_looks_a_name_up_before_it_asks_a_proxy_gets_there(t):
+def a_client_that_resolves_before_using_a_proxy_reaches_the_host(t):
     """As Java's SOCKS client does, and curl with socks5://"""
     reached = count_connections(GOOD, 7006)
     out = python(t, '''
@@ -263,7 +263,7 @@ print(tunnel(b"198.18.77.77:7006"), socks("198.18.77.77"))
 
 
 @test
-def clients_with_proxy_support_use_it_and_get_the_reason(t):
+def clients_with_proxy_support_get_the_refusal_text(t):
     """Python and curl take the "*" that is meant for others for a host"""
     code = '''
 import os, urllib.request
@@ -282,7 +282,7 @@ assert "*" not in os.environ["no_proxy"].split(","), os.environ["no_proxy"]
 
 
 @test
-def a_datagram_to_an_unused_port_has_a_record(t):
+def a_datagram_to_an_unused_port_is_reported(t):
     events = os.path.join(t.away, "events")
     want = {"192.0.2.77:443", "[2001:db8::77]:123", "good.test:443"}
 

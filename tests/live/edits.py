@@ -149,7 +149,7 @@ def a_removed_host_is_refused_and_its_tunnels_are_closed(t):
 
 
 @test
-def what_cannot_be_read_changes_nothing(t):
+def an_unparsable_edit_changes_nothing(t):
     server = Server()
     path = t.home + "/.claude/settings.json"
     p = start_allowed(t, server)
@@ -184,7 +184,7 @@ def what_cannot_be_read_changes_nothing(t):
 
 
 @test
-def a_file_that_is_gone_when_its_edit_is_heard_of_changes_nothing(t):
+def an_edit_followed_by_a_removal_changes_nothing(t):
     server = Server()
     path = t.home + "/.claude/settings.json"
     p = start_allowed(t, server)
@@ -198,7 +198,7 @@ def a_file_that_is_gone_when_its_edit_is_heard_of_changes_nothing(t):
 
 
 @test
-def rewrites_under_load_never_let_a_denied_host_in(t):
+def concurrent_rewrites_never_allow_a_denied_host(t):
     allowed, denied = Server(), Server()
     t.write(t.home + "/.claude/settings.json", "{}")
     allow(t, allowed.port, denied=[denied.port])
@@ -230,7 +230,7 @@ def replace(path, times):
 
 
 @test
-def with_full_observation_a_replaced_secret_is_never_read(t):
+def a_replaced_secret_is_never_readable_with_full_observation(t):
     secret = os.path.join(t.away, "secret")
     t.write(secret, "old")
     loop = (f"echo ready; while ! test -e stop; do cat {secret} "
@@ -250,7 +250,7 @@ def with_full_observation_a_replaced_secret_is_never_read(t):
 
 
 @test
-def a_replaced_protected_file_is_never_written(t):
+def a_replaced_protected_file_is_never_writable(t):
     t.write(".bashrc", "old")
     p = t.start("run", "--", "sh", "-c", "echo ready; while ! test -e stop; do "
                 "echo evil > .bashrc; echo evil >> .bashrc; done 2>&-")
@@ -264,7 +264,7 @@ def a_replaced_protected_file_is_never_written(t):
 
 
 @test
-def many_runs_write_one_store(t):
+def concurrent_runs_share_one_violation_store(t):
     outside = [os.path.join(t.away, f"f{i}") for i in range(RUNS)]
     runs = [t.start("run", "--", "sh", "-c", f"for i in 1 2 3; do echo x > "
                     f"{path}.$i; done 2>&-") for path in outside]

@@ -29,7 +29,7 @@ def diff(t, *words):
 
 
 @test
-def the_home_or_what_is_in_it_may_be_a_link(t):
+def staging_works_with_a_symlinked_home_or_state_directory(t):
     os.symlink(t.home, t.away + "/home")
     for name in (".local", ".local/state"):
         home = t.away + "/h" + name.replace("/", "-")
@@ -51,7 +51,7 @@ def the_home_or_what_is_in_it_may_be_a_link(t):
 
 
 @test
-def modes_and_times_are_applied_and_survive_a_look(t):
+def apply_keeps_modes_and_times(t):
     os.mkdir("old", 0o755)
     os.umask(0)
     t.shell("""umask 0; mkdir -m 777 open; mkdir -m 1770 sticky; chmod 750 old
@@ -81,7 +81,7 @@ chmod 0 none shut/in; chmod 555 shut; touch -d @3000 shut""",
 
 
 @test
-def only_a_clone_makes_protected_names(t):
+def apply_creates_protected_names_of_a_clone_only(t):
     """As in any run: only what the clone itself made is new"""
     git = need("git")
     t.outside("sh", "-ec", f"""git init -q from; cd from
@@ -105,7 +105,7 @@ done"""
 
 
 @test
-def nothing_is_changed_until_it_is_applied(t):
+def the_project_is_unchanged_until_apply(t):
     fill(t)
     before = tree(t.dir)
     r = t.shell(CHANGES + "; cat kept; ls tree", options=EPHEMERAL).ok()
@@ -122,7 +122,7 @@ def nothing_is_changed_until_it_is_applied(t):
 
 
 @test
-def what_it_left_in_tmp_goes_with_its_changes(t):
+def tmp_of_an_ephemeral_run_is_discarded_with_its_changes(t):
     """A cache there could hold anything, and the next run would trust it"""
     t.shell("echo kept > /tmp/plain").ok()
     t.shell("cat /tmp/plain && exit 1; echo x > new; echo x > /tmp/staged",
@@ -135,7 +135,7 @@ def what_it_left_in_tmp_goes_with_its_changes(t):
 
 
 @test
-def the_lines_that_changed_are_shown(t):
+def diff_shows_changed_lines(t):
     t.write("kept", "1\n2\n3\n4\n5\n")
     t.write("gone", "old\n")
     os.symlink("/dev/zero", "way")
@@ -169,7 +169,7 @@ def diff_apply_and_discard_report_what_they_did(t):
 
 
 @test
-def applied_it_is_as_if_it_had_been_written(t):
+def apply_writes_what_the_command_wrote(t):
     fill(t)
     t.shell(CHANGES, options=EPHEMERAL).ok()
     t.run("apply").ok()
@@ -185,7 +185,7 @@ def applied_it_is_as_if_it_had_been_written(t):
 
 
 @test
-def some_of_it_can_be_applied_and_the_rest_stays(t):
+def apply_of_some_paths_keeps_the_others_staged(t):
     fill(t)
     t.shell(CHANGES, options=EPHEMERAL).ok()
     t.run("apply", "kept", "d").ok()
@@ -199,7 +199,7 @@ def some_of_it_can_be_applied_and_the_rest_stays(t):
 
 
 @test
-def what_is_one_file_stays_one(t):
+def hard_links_are_applied_as_hard_links(t):
     t.write("one", "old\n")
     os.link("one", "two")
     script = ("echo x >>one; echo n >a; ln a b; mkdir d; ln a d/c; ln one three;"
@@ -226,7 +226,7 @@ def what_is_one_file_stays_one(t):
 
 
 @test
-def a_name_that_was_swapped_meanwhile_is_not_linked_to(t):
+def apply_does_not_link_to_a_replaced_file(t):
     """A file of the host's is there by then: its content is not ours to lend"""
     t.shell("echo n >a; ln a b", options=EPHEMERAL).ok()
     t.run("apply", "a").ok()
@@ -236,7 +236,7 @@ def a_name_that_was_swapped_meanwhile_is_not_linked_to(t):
 
 
 @test
-def attributes_and_holes_are_applied(t):
+def apply_keeps_extended_attributes_and_holes(t):
     t.write("old", "old\n")
     try:
         os.setxattr("old", "user.kept", b"host")
@@ -261,7 +261,7 @@ for name in "old", "new", "dir":
 
 
 @test
-def discarded_it_is_gone(t):
+def discard_removes_staged_changes(t):
     fill(t)
     before = tree(t.dir)
     t.shell(CHANGES, options=EPHEMERAL).ok()
@@ -274,7 +274,7 @@ def discarded_it_is_gone(t):
 
 
 @test
-def what_cannot_be_shown_can_be_discarded(t):
+def discard_removes_changes_that_diff_cannot_show(t):
     for script in ("mkdir -p a/b; echo x > a/b/c; chmod 0 a/b a",
                    "i=0; while [ $i -lt 300 ]; do mkdir d; cd d; "
                    "i=$((i + 1)); done; echo x > x",
@@ -290,7 +290,7 @@ def what_cannot_be_shown_can_be_discarded(t):
 
 
 @test
-def what_became_a_link_is_not_applied_through(t):
+def apply_does_not_follow_a_symlink_in_the_project(t):
     """Not even one that stays in the project: what it leads to was not asked"""
     t.write("d/sub/old", "old")
     t.write("kept/sub/file", "old")
@@ -306,7 +306,7 @@ def what_became_a_link_is_not_applied_through(t):
 
 
 @test
-def modes_hide_nothing(t):
+def staged_changes_with_restrictive_modes_are_listed(t):
     script = ("for mode in 0 100 300 400 500; do mkdir -p d$mode; "
               "echo x > d$mode/f; chmod $mode d$mode; done")
     t.shell(script, options=EPHEMERAL).ok()
@@ -321,7 +321,7 @@ def modes_hide_nothing(t):
 
 
 @test
-def the_next_run_goes_on_from_there(t):
+def the_next_ephemeral_run_continues_from_staged_changes(t):
     t.shell("echo 1 > f", options=EPHEMERAL).ok()
     equal(t.shell("cat f; echo 2 >> f", options=EPHEMERAL).ok().out, "1\n")
     check(not t.exists("f"))
@@ -330,14 +330,14 @@ def the_next_run_goes_on_from_there(t):
 
 
 @test
-def a_run_that_changes_nothing_keeps_nothing(t):
+def a_run_without_changes_leaves_nothing_staged(t):
     r = t.shell("true", options=EPHEMERAL).ok()
     equal(r.err, "")
     check(not os.path.exists(t.home + "/.local/state/cloche/staged"), "left")
 
 
 @test
-def what_is_protected_stays_so(t):
+def protected_names_are_read_only_in_an_ephemeral_run(t):
     t.write(".git/config", "[core]\n")
     t.write(".git/HEAD", "ref: refs/heads/x\n")
     os.makedirs(t.dir + "/.git/hooks")
@@ -355,7 +355,7 @@ def what_is_protected_stays_so(t):
 
 
 @test
-def what_the_policy_protects_by_now_is_not_applied(t):
+def apply_refuses_paths_denied_by_the_current_policy(t):
     t.write("locked/f", "old")
     t.shell("echo evil > locked/f; echo ok > fine", options=EPHEMERAL).ok()
     r = t.run("apply", "--deny-write", "locked").ended(1)
@@ -365,7 +365,7 @@ def what_the_policy_protects_by_now_is_not_applied(t):
 
 
 @test
-def a_file_that_changed_meanwhile_is_not_overwritten(t):
+def apply_does_not_overwrite_a_file_changed_by_the_host(t):
     fill(t)
     t.shell("echo inside > kept; echo x > other", options=EPHEMERAL).ok()
     t.write("kept", "outside\n")
@@ -378,7 +378,7 @@ def a_file_that_changed_meanwhile_is_not_overwritten(t):
 
 
 @test
-def what_the_host_put_deep_into_a_removed_directory_is_not_lost(t):
+def apply_keeps_new_host_files_in_a_removed_directory(t):
     fill(t)
     t.write("was/deep/er/f", "old\n")
     t.shell("rm -r tree was; echo file > was", options=EPHEMERAL).ok()
@@ -393,7 +393,7 @@ def what_the_host_put_deep_into_a_removed_directory_is_not_lost(t):
 
 
 @test
-def nothing_protected_goes_with_a_removed_directory(t):
+def apply_removes_no_directory_with_protected_names(t):
     fill(t)
     t.shell("rm -r tree", options=EPHEMERAL).ok()
     t.write("tree/b/.vscode/tasks.json", "{}\n")
@@ -406,7 +406,7 @@ def nothing_protected_goes_with_a_removed_directory(t):
 
 
 @test
-def protected_names_are_not_applied_without_an_observer(t):
+def apply_without_an_observer_refuses_protected_names(t):
     t.shell("mkdir -p a/b/c/d/.vscode; echo {} > a/b/c/d/.vscode/tasks.json; "
             "echo x > .bashrc; echo x > HEAD; mkdir objects refs; echo x > f",
             options=EPHEMERAL + ("--observe", "off")).ok()
@@ -419,7 +419,7 @@ def protected_names_are_not_applied_without_an_observer(t):
 
 
 @test
-def a_new_repository_is_applied_without_what_git_would_run(t):
+def apply_disarms_a_new_repository(t):
     need("git")
     t.shell("git init -q r; echo x > r/f; echo '#!/bin/sh' > r/.git/hooks/pre-commit; "
             "git -C r config core.fsmonitor evil; git -C r config user.name me",
@@ -432,7 +432,7 @@ def a_new_repository_is_applied_without_what_git_would_run(t):
 
 
 @test
-def links_lead_nowhere_when_it_is_applied(t):
+def apply_does_not_write_through_symlinks_of_the_host(t):
     t.write("d/f", "old")
     t.write(t.away + "/f", "old")
     t.shell("echo evil > d/f", options=EPHEMERAL).ok()
@@ -445,7 +445,7 @@ def links_lead_nowhere_when_it_is_applied(t):
 
 
 @test
-def changes_of_other_roots_are_staged(t):
+def changes_in_other_writable_roots_are_staged(t):
     t.write(t.away + "/f", "old")
     t.shell(f"echo new > {t.away}/f; echo new > f",
             options=(*EPHEMERAL, "--write", t.away)).ok()
@@ -457,7 +457,7 @@ def changes_of_other_roots_are_staged(t):
 
 
 @test
-def it_goes_with_profile_home_and_git(t):
+def ephemeral_works_with_profile_home_and_git(t):
     t.outside("git", "init", "-q", ".").ok()
     t.write("f", "x\n")
     t.shell("git add -A && git -c user.name=a -c user.email=a@x commit -qm one && "
@@ -468,7 +468,7 @@ def it_goes_with_profile_home_and_git(t):
 
 
 @test
-def where_it_cannot_be_nothing_runs(t):
+def ephemeral_refuses_unsupported_combinations(t):
     t.write(t.away + "/f")
     contains(t.inside("true", options=(*EPHEMERAL, "--write", t.away + "/f"))
              .ended(125).err, "is not a directory")
@@ -482,7 +482,7 @@ def where_it_cannot_be_nothing_runs(t):
 
 
 @as_root    # Who else may take a copy of what another process has open?
-def a_copy_of_its_lock_does_not_prolong_a_run(t):
+def an_inherited_lock_descriptor_does_not_prolong_a_run(t):
     """As the gate and the keeper have, which may end after it"""
     p = t.start("run", *EPHEMERAL, "--", "sh", "-c", "echo x > f; echo up; read x")
     equal(p.stdout.readline(), b"up\n")
@@ -497,7 +497,7 @@ def a_copy_of_its_lock_does_not_prolong_a_run(t):
 
 
 @test
-def killed_it_leaves_the_changes_and_no_more(t):
+def a_killed_ephemeral_run_leaves_only_its_staged_changes(t):
     fill(t)
     before = tree(t.dir)
     with t.start("run", *EPHEMERAL, "--", "sh", "-c",
@@ -512,7 +512,7 @@ def killed_it_leaves_the_changes_and_no_more(t):
 
 
 @test
-def a_path_without_a_change_is_reported(t):
+def apply_reports_a_path_without_changes(t):
     t.shell("echo a > a", options=("--ephemeral",)).ok()
     for verb in ("diff", "apply", "discard"):
         r = t.run(verb, "a", "nowhere").ended(1)

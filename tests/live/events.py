@@ -46,7 +46,7 @@ def export(t, url, env=None, **more):
 
 
 @test
-def records_of_a_real_run_arrive_once(t):
+def records_of_a_run_are_exported_once(t):
     t.shell(f"sleep 0.2; echo x > {t.away}/a; exit 3").ended(3)
     with Collector(t) as collector:
         r = t.run("events", "export", "--format", "otlp",
@@ -78,7 +78,7 @@ def records_of_a_real_run_arrive_once(t):
 
 
 @test
-def a_collector_that_fails_gets_everything_later(t):
+def records_refused_by_a_collector_are_sent_later(t):
     store(t, "".join(refusal(i) for i in range(10)) + "torn\n" + run_end(1))
     refused = socket.socket()
     refused.bind(("127.0.0.1", 0))		# Nobody listens there
@@ -122,7 +122,7 @@ def a_collector_that_fails_gets_everything_later(t):
 
 
 @test
-def a_follower_waits_for_its_collector(t):
+def export_follow_waits_for_its_collector(t):
     store(t, refusal(1))
     refused = socket.socket()
     refused.bind(("127.0.0.1", 0))
@@ -145,7 +145,7 @@ def a_follower_waits_for_its_collector(t):
 
 
 @test
-def none_is_lost_when_both_ends_are_killed(t):
+def killing_exporter_and_collector_loses_no_record(t):
     many, kills = long(3000, 100000), long(6, 60)
     chance = random.Random(SEED)
     note("seed", SEED)
@@ -160,7 +160,7 @@ def none_is_lost_when_both_ends_are_killed(t):
 
 
 @test
-def a_cursor_is_one_exporters_and_survives(t):
+def each_exporter_has_its_own_persistent_cursor(t):
     path = store(t, refusal(1))
     first = t.run("events", "export", "--format", "ocsf").ok().out
     equal(json.loads(first)["file"]["path"], "/usr/lib/1")
@@ -203,7 +203,7 @@ def exported(r):
 
 
 @test
-def a_store_that_is_torn_huge_or_newer_is_exported(t):
+def torn_huge_and_newer_stores_are_exported(t):
     path = store(t, refusal("old"))
     os.truncate(path, 1 << 30)		# A hole of a gigabyte: the end is read
     store(t, "\n" + refusal(1) + '{"v":1,"torn\n' + refusal("newer", v=9) + refusal("kind", kind="new") +
@@ -219,7 +219,7 @@ def a_store_that_is_torn_huge_or_newer_is_exported(t):
 
 
 @as_root
-def a_full_disk_costs_copies_and_no_record(t):
+def a_full_disk_repeats_records_but_loses_none(t):
     state = os.path.join(t.home, STATE)
     os.makedirs(state, 0o700)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", state], check=True)
@@ -243,7 +243,7 @@ def a_full_disk_costs_copies_and_no_record(t):
 
 
 @test
-def records_of_a_hundred_writers_all_arrive(t):
+def records_of_100_writers_are_all_exported(t):
     path = store(t, "")
     with t.start("events", "export", "--format", "ocsf", "--follow", "-o", t.away + "/out") as p:
         writers = []
@@ -265,7 +265,7 @@ def records_of_a_hundred_writers_all_arrive(t):
 
 
 @test
-def counters_are_replaced_and_never_fall(t):
+def exported_counters_never_decrease(t):
     path = os.path.join(t.away, "cloche.prom")
     argv = ["events", "export", "--format", "prometheus", "-o", path]
     t.run(*argv).ok()
@@ -293,7 +293,7 @@ def counters_are_replaced_and_never_fall(t):
 
 
 @test
-def the_journal_gets_a_datagram_for_each(t):
+def the_journal_gets_one_datagram_per_record(t):
     path = os.path.join(t.away, "socket")
     journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     contains(t.run("events", "export", "--format", "journal", "--to", path).ok().err, "")

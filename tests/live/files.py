@@ -26,7 +26,7 @@ def settings(t, **lists):
 
 
 @test
-def a_cache_directory_may_be_a_link(t):
+def a_symlinked_cache_directory_works(t):
     """So may a directory above the home: both are kept elsewhere by many"""
     os.makedirs(t.away + "/cache")
     os.symlink(t.away + "/cache", t.home + "/.cache")
@@ -38,7 +38,7 @@ def a_cache_directory_may_be_a_link(t):
 
 
 @test
-def the_cache_is_ours_from_the_first_run_on(t):
+def the_state_directory_is_masked_from_the_first_run(t):
     """What is in it says which directories need not be read again"""
     t.shell("echo x > ~/.local/state/x; mkdir -p ~/.local/state/cloche/walk; "
             "echo x > ~/.local/state/cloche/walk/x", options=[
@@ -48,7 +48,7 @@ def the_cache_is_ours_from_the_first_run_on(t):
 
 
 @test
-def nothing_of_ours_is_made_for_us_in_a_bare_home(t):
+def a_command_cannot_create_cloches_own_directories(t):
     """Where the whole home may be written, by mounts: the observer can be raced"""
     for path in (".config/cloche/policy.json", ".local/state/cloche/walk/x",
                  ".local/state/cloche/x"):
@@ -63,7 +63,7 @@ def nothing_of_ours_is_made_for_us_in_a_bare_home(t):
 
 
 @test
-def the_project_is_writable_and_the_rest_is_not(t):
+def only_the_project_is_writable(t):
     t.write(t.away + "/file", "old")
     for place in (t.home, t.away, "/usr", "/etc", "/"):
         r = t.shell(f"echo x > {place}/cloche-was-here")
@@ -77,7 +77,7 @@ def the_project_is_writable_and_the_rest_is_not(t):
 
 
 @test
-def the_world_is_readable(t):
+def system_files_are_readable(t):
     equal(t.inside("cat", "/etc/passwd").ok().out, open("/etc/passwd").read())
     t.write(t.home + "/notes", "plain")
     equal(t.inside("cat", t.home + "/notes").ok().out, "plain")
@@ -140,7 +140,7 @@ def stores_of_other_programs_are_hidden(t):
 
 
 @test
-def known_hosts_stays_readable(t):
+def known_hosts_is_readable(t):
     t.write(t.home + "/.ssh/known_hosts", "hosts")
     t.write(t.home + "/.ssh/id_rsa", "KEY")
     r = t.shell("cat ~/.ssh/known_hosts; cat ~/.ssh/id_rsa; ls ~/.ssh")
@@ -175,7 +175,7 @@ def options_name_more_paths(t):
 
 
 @test
-def settings_say_the_same(t):
+def settings_have_the_effect_of_the_options(t):
     t.write(t.away + "/w/file", "old")
     t.write("keep", "old")
     t.write("secret", "SECRET")
@@ -204,7 +204,7 @@ def a_hidden_file_is_refused_and_a_hidden_directory_is_empty(t):
 
 
 @test
-def a_directory_that_was_closed_is_closed_for_good(t):
+def a_directory_without_read_permission_is_masked_in_the_next_run(t):
     """One run takes its mode away; the next must not see what was hidden"""
     t.write("conf/.env", "SECRET")
     t.write("conf/.git/hooks/pre-commit", "old")
@@ -224,7 +224,7 @@ def a_directory_that_was_closed_is_closed_for_good(t):
 
 
 @test
-def nothing_hides_in_a_directory_that_was_closed_inside(t):
+def planted_files_in_unreadable_directories_are_quarantined(t):
     """Not even in one below another, nor in the project"""
     r = t.shell("mkdir -p a/b/.vscode && echo x > a/b/.vscode/tasks.json && "
                 "echo x > a/file && chmod 0 a/b a .",
@@ -239,7 +239,7 @@ def nothing_hides_in_a_directory_that_was_closed_inside(t):
 
 
 @test
-def modes_do_not_hold_what_was_planted(t):
+def planted_files_are_quarantined_whatever_their_modes(t):
     for mode in ("755", "555"):
         r = t.shell("mkdir -p a/.vscode r/.git/hooks && "
                     "echo x > a/.vscode/tasks.json && "
@@ -254,7 +254,7 @@ def modes_do_not_hold_what_was_planted(t):
 
 
 @test
-def a_project_that_was_closed_does_not_run(t):
+def an_unreadable_project_is_refused(t):
     t.write(".env", "SECRET")
     options = ["--deny-read", t.dir + "/**/.env"]
     t.inside("chmod", "300", ".", options=options).ok()
@@ -267,7 +267,7 @@ def a_project_that_was_closed_does_not_run(t):
 
 
 @test
-def rules_hold_across_mounts(t):
+def rules_apply_across_mounts(t):
     """Another file system in the project: its names are looked at as well"""
     os.makedirs(t.dir + "/data")
     t.write("near.env", "NEAR")
@@ -293,7 +293,7 @@ def rules_hold_across_mounts(t):
 
 
 @test
-def protected_names_that_exist_stay_as_they_are(t):
+def existing_protected_names_cannot_be_changed(t):
     names = (".bashrc", ".gitconfig", ".mcp.json", ".vscode/tasks.json",
              ".idea/workspace.xml", ".claude/settings.json",
              ".claude/commands/x.md", "sub/.envrc", "sub/deep/.zshrc",
@@ -325,7 +325,7 @@ def git_hooks_and_config_are_protected_and_commits_work(t):
 
 
 @test
-def a_private_tmp_is_kept_for_the_project_only(t):
+def a_private_tmp_is_kept_per_project(t):
     r = t.shell("echo kept > /tmp/mine; ls /tmp; stat -c %a /tmp; "
                 "echo $TMPDIR; mktemp")
     check(r.code == 0, repr(r))
@@ -339,7 +339,7 @@ def a_private_tmp_is_kept_for_the_project_only(t):
 
 
 @test
-def var_tmp_is_the_sandboxs_own(t):
+def var_tmp_is_private(t):
     name = f"/var/tmp/cloche-test-{os.getpid()}"
     t.write(name + "/host", "host's")
     try:
@@ -359,7 +359,7 @@ def var_tmp_is_the_sandboxs_own(t):
 
 
 @test
-def what_is_too_large_for_quarantine_loses_its_name(t):
+def a_planted_file_too_large_for_quarantine_is_renamed(t):
     """The home is on another disk; whoever plants something can make it large"""
     script = ("mkdir -p work && mount -t tmpfs none work && cd work && "
               f"{CLOCHE} run --observe off -- sh -c 'mkdir -p a b/d && "
@@ -375,7 +375,7 @@ def what_is_too_large_for_quarantine_loses_its_name(t):
 
 
 @test
-def the_hosts_tmp_is_not_seen(t):
+def the_hosts_tmp_is_hidden(t):
     path = f"/tmp/cloche-canary-{os.getpid()}"
     with open(path, "w") as file:
         file.write("CANARY")
@@ -396,7 +396,7 @@ def a_project_below_tmp_works(t):
 
 
 @test
-def devices_are_few_and_work(t):
+def only_basic_devices_exist_and_work(t):
     r = t.shell("echo x > /dev/null; head -c4 /dev/zero | wc -c; "
                 "head -c4 /dev/urandom | wc -c; echo y > /dev/shm/z && "
                 "cat /dev/shm/z; ls /dev; echo o > /dev/stdout")
@@ -407,7 +407,7 @@ def devices_are_few_and_work(t):
 
 
 @test
-def rules_about_devices_and_processes_are_for_the_sandboxs_own(t):
+def rules_about_dev_and_proc_apply_to_the_sandboxs_own(t):
     script = "head -c1 /proc/cpuinfo; head -c1 /dev/full; echo x > /dev/null"
     t.shell(script).ok()
     r = t.shell(script, options=["--deny-read", "/proc/cpuinfo",
@@ -424,7 +424,7 @@ def rules_about_devices_and_processes_are_for_the_sandboxs_own(t):
 
 
 @test
-def nothing_of_ours_stays_on_the_host(t):
+def a_run_leaves_no_files_or_mounts_on_the_host(t):
     t.write("a/b/file", "x")
     before = tree(t.dir), set(os.listdir(t.home))
     temp = {n for n in os.listdir("/tmp") if "cloche" in n}
@@ -444,7 +444,7 @@ def nothing_of_ours_stays_on_the_host(t):
 
 
 @test
-def strange_names_are_names(t):
+def names_with_special_bytes_work(t):
     for name in ("a b", "new\nline", "-dash", "*", "quote'\"", "tab\t",
                  b"\xff\xfe".decode("utf-8", "surrogateescape")):
         os.mkdir(os.path.join(t.dir, name))
@@ -480,7 +480,7 @@ def requests_of_a_clone_are_reported_until_approved(t):
 
 
 @test
-def an_existing_protected_name_tells_what_lifts_it(t):
+def a_refused_protected_name_suggests_unprotect(t):
     t.write(".vscode/settings.json", "{}")
     line = "cloche policy allow unprotect .vscode"
     contains(t.shell("echo x > .vscode/settings.json").err, f" {line}\n")
@@ -501,7 +501,7 @@ def an_existing_protected_name_tells_what_lifts_it(t):
 
 
 @test
-def a_file_that_is_shown_can_be_written_through_a_link(t):
+def a_writable_file_can_be_written_through_a_symlink(t):
     t.write("hidden/shown", "old")
     t.write("hidden/other", "old")
     os.makedirs(t.dir + "/links")
@@ -520,7 +520,7 @@ def a_file_that_is_shown_can_be_written_through_a_link(t):
 
 
 @as_user		# Nothing is closed to root
-def what_cannot_be_looked_through_is_not_moved_away_from_a_pattern(t):
+def a_directory_that_cannot_be_searched_is_not_moved_away_from_a_pattern(t):
     """Somebody may have put there what it denies"""
     deep = "/".join("d" * 70)
     os.makedirs(f"{t.dir}/deep/conf/{deep}")

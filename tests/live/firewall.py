@@ -17,7 +17,7 @@ def refused(text):
 
 
 @world()
-def allowed_is_reached_and_denied_is_dropped_and_counted(t, w):
+def allowed_addresses_are_reached_and_denied_ones_counted(t, w):
     for host in (GOOD, BAD, GOOD6, BAD6):		# The control
         equal(w.connect(host), "hello", host)
     r = w.firewall(*PASS, "--allow", GOOD6).ok()
@@ -35,7 +35,7 @@ def allowed_is_reached_and_denied_is_dropped_and_counted(t, w):
 
 
 @world()
-def loopback_stays_open(t, w):
+def loopback_is_reachable(t, w):
     w.firewall(*PASS).ok()
     w.sh(f"""{sys.executable} -c '
 import socket
@@ -46,7 +46,7 @@ for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"),
 
 
 @world({"good.test": [GOOD, GOOD6], "bad.test": [BAD], "long.good.test": [GOOD]})
-def names_become_sets(t, w):
+def names_become_address_sets(t, w):
     w.firewall("up", "--allow", "good.test", "--verify-allowed",
                "good.test:443", "--verify-denied", "bad.test:443").ok()
     equal(w.connect("good.test"), "hello")
@@ -61,7 +61,7 @@ def names_become_sets(t, w):
 
 
 @world({"good.test": [GOOD], "long.good.test": [GOOD6]})
-def a_resolver_is_asked_by_name_and_nobody_else(t, w):
+def dns_goes_to_the_named_resolver_only(t, w):
     equal(w.ask(DNS), "answer True")
     equal(w.ask(OTHER_DNS), "answer True")
     w.firewall("up", "--resolver", OTHER_DNS, "--allow", "good.test",
@@ -81,7 +81,7 @@ def a_resolver_is_asked_by_name_and_nobody_else(t, w):
 
 
 @world({"ghost.test.search.test": [BAD], "short.search.test": [GOOD]})
-def a_name_is_not_looked_for_below_the_hosts_own_domains(t, w):
+def names_are_not_resolved_in_search_domains(t, w):
     with open(os.path.join(t.away, "resolv.conf"), "a") as file:
         file.write("search search.test\n")
     contains(w.sh("getent hosts ghost.test").ok().out, BAD)     # The control
@@ -99,7 +99,7 @@ def the_resolvers_of_resolv_conf_are_the_default(t, w):
 
 
 @world()
-def whom_a_resolver_on_loopback_asks_may_be_asked(t, w):
+def a_resolver_on_loopback_needs_its_upstream_named(t, w):
     with open(os.path.join(t.away, "resolv.conf"), "w") as file:
         file.write("nameserver 127.0.0.11\n")
     r = w.firewall("up", "--allow", GOOD).ok()
@@ -113,7 +113,7 @@ def whom_a_resolver_on_loopback_asks_may_be_asked(t, w):
 
 
 @world()
-def networks_and_files_of_networks(t, w):
+def networks_and_range_files_are_allowed(t, w):
     meta = t.write("meta.json", json.dumps({
         "verifiable_password_authentication": False, "ssh_keys": ["ssh-rsa A"],
         "hooks": [BAD + "/32"], "web": [GOOD + "/32"], "git": [GOOD6 + "/128"],
@@ -129,7 +129,7 @@ def networks_and_files_of_networks(t, w):
 
 
 @world()
-def the_lan_only_if_asked(t, w):
+def the_lan_is_reachable_only_with_lan(t, w):
     w.firewall(*PASS, "--lan").ok()
     for host in (GATEWAY, NEIGHBOUR, GATEWAY6, GOOD):
         equal(w.connect(host), "hello", host)
@@ -137,7 +137,7 @@ def the_lan_only_if_asked(t, w):
 
 
 @world()
-def who_calls_gets_an_answer(t, w):
+def replies_to_incoming_connections_pass(t, w):
     w.firewall(*PASS).ok()
     p = w.popen([sys.executable, os.path.join(HARNESS, "outside.py"),
                  w.zone_file, "10.77.0.1"])
@@ -148,7 +148,7 @@ def who_calls_gets_an_answer(t, w):
 
 
 @world()
-def what_is_forwarded_obeys_as_well(t, w):
+def forwarded_packets_are_filtered(t, w):
     inner = w.hold([*w.enter(w.here), "unshare", "-n"])
     w.sh(f"""set -e; ip link add up1 type veth peer name down1
 ip link set down1 netns {inner.pid}; ip address add 10.78.0.1/24 dev up1
@@ -166,7 +166,7 @@ ip link set up1 up; sysctl -qw net.ipv4.ip_forward=1""").ok()
 
 
 @world()
-def down_restores_exactly_what_was_there(t, w):
+def down_restores_the_previous_ruleset(t, w):
     w.sh("""nft -f - <<'EOF'
 table inet filter {
 	chain input {
@@ -206,7 +206,7 @@ EOF""").ok()
 
 
 @world()
-def a_failed_verification_leaves_nothing_open(t, w):
+def a_failed_verification_denies_everything(t, w):
     for words in (("--verify-allowed", BAD + ":443"),
                   ("--verify-allowed", GOOD + ":4"),
                   ("--verify-allowed", GOOD + ":443", "--verify-denied",
@@ -230,7 +230,7 @@ def a_failed_verification_leaves_nothing_open(t, w):
 
 
 @world({"good.test": [GOOD]})
-def after_deny_all_names_can_be_used_again(t, w):
+def up_works_after_deny_all(t, w):
     w.firewall("up", "--allow", GOOD, "--verify-allowed", BAD + ":443").ended(1)
     w.firewall("up", "--allow", "nowhere.test").ended(2)
     check(refused(w.ask(DNS)), "closed again")
@@ -241,7 +241,7 @@ def after_deny_all_names_can_be_used_again(t, w):
 
 
 @world()
-def verify_tries_it_again(t, w):
+def verify_repeats_the_checks(t, w):
     w.firewall(*PASS, "--verify-denied", BAD + ":443").ok()
     r = w.firewall("verify").ok()
     contains(r.out, GOOD + ":443 must be reachable, and is")
@@ -256,7 +256,7 @@ def verify_tries_it_again(t, w):
 
 
 @world()
-def without_targets_there_is_proof_all_the_same(t, w):
+def up_without_targets_verifies_an_allowed_and_a_denied_address(t, w):
     r = w.firewall("up", "--allow", GOOD).ok()
     contains(r.out, "an allowed address answers")
     contains(r.out, "is not allowed, and was refused")
@@ -300,7 +300,7 @@ print(good, leaks)
 
 
 @world()
-def an_open_connection_to_the_denied_ends(t, w):
+def up_cuts_open_connections_to_denied_addresses(t, w):
     # The kernel tracks it already, and would call it established
     w.sh("""nft -f - <<'EOF'
 table inet tracked {
@@ -324,7 +324,7 @@ except TimeoutError: print("silence")
 
 
 @world({"good.test": [GOOD, NEIGHBOUR], "nas.local": [NEIGHBOUR]})
-def a_public_name_opens_no_private_address(t, w):
+def a_public_name_allows_no_private_address(t, w):
     r = w.firewall("up", "--allow", "good.test").ended(2)
     contains(r.err, f"'good.test' leads to {NEIGHBOUR}, a private address")
     contains(r.err, f"--allow {NEIGHBOUR}")
@@ -340,7 +340,7 @@ def a_public_name_opens_no_private_address(t, w):
 
 
 @world({"good.test": [GOOD]})
-def a_watcher_follows_a_name(t, w):
+def watch_updates_the_addresses_of_a_name(t, w):
     p = w.popen([CLOCHE, "firewall", "up", "--watch=200ms", "--allow",
                  "good.test", "--verify-allowed", "good.test:443"])
     while b"firewall: up" not in p.stdout.readline():
@@ -419,7 +419,7 @@ def a_foreign_table_is_left_alone(t, w):
 
 
 @world()
-def without_nft_or_the_capability(t, w):
+def missing_nft_or_capability_is_reported(t, w):
     r = w.run("env", "PATH=" + t.dir, CLOCHE, "firewall", *PASS).ended(2)
     contains(r.err, "nftables")
     r = w.run("setpriv", "--bounding-set", "-net_admin", CLOCHE, "firewall",
@@ -433,7 +433,7 @@ def without_nft_or_the_capability(t, w):
 
 
 @world({"good.test": [GOOD]})
-def a_dry_run_needs_no_rights_and_loads(t, w):
+def a_dry_run_needs_no_privileges(t, w):
     r = w.run("setpriv", "--bounding-set", "-net_admin", CLOCHE, "firewall",
               "up", "--dry-run", "--allow", "good.test", "--lan").ok()
     equal(w.rules(), "")
@@ -445,7 +445,7 @@ def a_dry_run_needs_no_rights_and_loads(t, w):
 
 
 @world()
-def an_unwritable_run_is_told(t, w):
+def an_unwritable_run_directory_is_reported(t, w):
     w.sh("mount -t tmpfs -o ro run /run").ok()
     r = w.firewall(*PASS).ok()
     contains(r.err, "preflight")
@@ -454,7 +454,7 @@ def an_unwritable_run_is_told(t, w):
 
 
 @world()
-def preflight_knows_of_it_in_this_network_only(t, w):
+def preflight_reports_the_firewall_of_this_network_namespace(t, w):
     t.write(t.home + "/.claude/settings.json", '{"sandbox": {"enabled": true}}')
     # A tier that no machine has, for a reason to speak
     words = "the egress firewall is active"
@@ -486,7 +486,7 @@ server.serve_forever()
 
 
 @world()
-def networks_are_fetched_from_an_allowed_host_and_kept(t, w):
+def networks_are_fetched_from_an_allowed_host_and_stored(t, w):
     need("curl")
     w.sh("mount -t tmpfs none /var/lib").ok()
     document = t.write(os.path.join(t.away, "meta.json"), "")

@@ -57,7 +57,7 @@ HOSTS = {
 
 
 @test
-def hosts(t):
+def the_suggested_host_rule_works_for_http_and_tcp(t):
     """Also where no settings file counts, and with the rules of another project"""
     origins()
     for server in (http.server.ThreadingHTTPServer((PLAIN, 8080), Origin),

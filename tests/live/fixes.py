@@ -69,7 +69,7 @@ WRITES = {
 
 
 @test
-def writes_in_the_home(t):
+def the_suggested_rule_allows_writes_in_the_home(t):
     for name, script in WRITES.items():
         for entry in ("sub", ".cache/tool", ".cache/newtool", ".config/newtool",
                       ".config/cloche", ".local/share/pnpm"):
@@ -91,7 +91,7 @@ READABLE = {".ssh/id_test": "K", ".aws/credentials": "K", ".netrc": "K",
 
 
 @test
-def reads_of_secrets(t):
+def the_suggested_rule_allows_reads_of_secrets(t):
     for path, text in READABLE.items():
         full = os.path.join(t.home, path)
         t.write(full, text)
@@ -131,7 +131,7 @@ PROTECTED = {
 
 
 @test
-def protected_names(t):
+def the_suggested_rule_unprotects_names(t):
     t.outside("git", "init", "-q").ok()
     for path, name in PROTECTED.items():
         script = f"mkdir -p $(dirname {path}) && echo x > {path}"
@@ -141,7 +141,7 @@ def protected_names(t):
 
 
 @test
-def what_cannot_be_allowed_says_so(t):
+def settings_files_are_reported_as_not_allowable(t):
     t.write(os.path.join(t.home, "notes.txt"), "a\n")
     for path in (".claude/settings.json", ".cloche.json", ".mcp.json"):
         explained(t, f"mkdir -p $(dirname {path}) && echo x > {path}", "cannot be allowed")
@@ -150,12 +150,12 @@ def what_cannot_be_allowed_says_so(t):
 
 
 @test_if(not IS_ROOT)
-def files_of_root_are_not_offered(t):
+def no_rule_is_suggested_for_files_of_root(t):
     explained(t, "echo x > /usr/local/x", "not yours to write")
 
 
 @test
-def hosts(t):
+def the_suggested_rule_names_host_and_port(t):
     for target, value in (("https://a.example.org/", "a.example.org"),
                           ("http://b.example.org:8080/", "b.example.org:8080"),
                           ("http://203.0.113.7/", "203.0.113.7")):
@@ -167,7 +167,7 @@ def hosts(t):
 
 
 @test
-def a_port_of_the_host(t):
+def the_suggested_rule_allows_a_port_of_the_host(t):
     server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     port = server.server_port
@@ -177,7 +177,7 @@ def a_port_of_the_host(t):
 
 
 @test
-def git_pushes_to_a_directory(t):
+def the_suggested_rule_allows_git_push_to_a_directory(t):
     run = ("git", "-c", "user.name=n", "-c", "user.email=e@x")
     t.outside("git", "init", "-q", "--bare", t.home + "/remote.git").ok()
     t.outside("git", "init", "-q").ok()
@@ -186,7 +186,7 @@ def git_pushes_to_a_directory(t):
 
 
 @test
-def a_file_of_the_hosts_tmp(t):
+def the_suggestion_for_a_file_of_the_hosts_tmp_works(t):
     with tempfile.NamedTemporaryFile("w", dir="/tmp", prefix="cloche-test-") as file:
         file.write("told")
         file.flush()
@@ -216,7 +216,7 @@ def a_file_of_the_hosts_tmp(t):
 
 
 @test
-def a_socket_of_the_host(t):
+def the_suggested_rule_allows_a_unix_socket(t):
     path = os.path.join(t.home, "host.sock")
     server = socket.socket(socket.AF_UNIX)
     server.bind(path)
@@ -228,7 +228,7 @@ def a_socket_of_the_host(t):
 
 
 @test
-def gpg_signs_with_its_agent(t):
+def the_suggested_rule_allows_gpg_signing(t):
     need("gpg-agent")
     home = os.path.join(t.home, ".gnupg")
     os.mkdir(home, 0o700)
@@ -249,7 +249,7 @@ def gpg_signs_with_its_agent(t):
 
 
 @test
-def what_is_allowed_elsewhere_carries_the_project(t):
+def suggestions_for_another_directory_include_cwd(t):
     other = os.path.join(t.away, "web")
     os.makedirs(other)
     script = "echo x > ~/out"
@@ -261,13 +261,13 @@ def what_is_allowed_elsewhere_carries_the_project(t):
 
 
 @test
-def what_was_refused_is_counted_once(t):
+def repeated_refusals_are_counted_once(t):
     r = t.shell("for i in 1 2 3 4; do echo x > ~/x; done; false")
     contains(r.err, "refused 1 thing\n")
 
 
 @test
-def a_denial_of_the_users_makes_no_noise(t):
+def refusals_by_a_user_deny_rule_are_not_reported(t):
     r = t.shell("curl -s -m 9 http://t.example.org/; true").ok()
     contains(r.err, "refused 1 thing")
     t.run("policy", "deny", "host", "t.example.org").ok()
@@ -276,7 +276,7 @@ def a_denial_of_the_users_makes_no_noise(t):
 
 
 @test
-def kinds_may_be_named_as_in_rules(t):
+def violations_list_accepts_the_kinds_of_rules(t):
     for script, word, names in (
             ("echo x > ~/x", "write", ("fs-write", "file-write")),
             ("curl -sf -m 9 http://k.example.org/", "host", ("net-connect", "network-connect"))):
@@ -294,7 +294,7 @@ def kinds_may_be_named_as_in_rules(t):
 
 
 @test
-def a_variable_that_was_withheld(t):
+def the_suggested_rule_passes_a_withheld_variable(t):
     env = {"SOME_API_TOKEN": "tok-1234567890"}
     script = 'test -n "$SOME_API_TOKEN"'
     r = t.shell(script, env=env)
@@ -309,7 +309,7 @@ def a_variable_that_was_withheld(t):
 
 
 @test
-def a_background_job_that_ended(t):
+def an_ended_background_job_is_reported(t):
     r = t.shell("sleep 1000 & setsid sleep 1001 & exec sh -c 'echo over'").ok()
     contains(r.err, "note: still running in the background, so ended with the command: ")
     contains(t.run("violations", "list", "--kind", "job").ok().out,
@@ -322,7 +322,7 @@ def a_background_job_that_ended(t):
 
 
 @test
-def a_nested_run_says_at_most_one_thing_once(t):
+def nested_runs_print_at_most_one_line(t):
     own = os.path.abspath(CLOCHE)
     r = t.shell(f"{own} run -- true; {own} run -- true; {own} run -- true").ok()
     check(r.err.count("cloche:") <= 1, r.err)
@@ -333,7 +333,7 @@ def a_nested_run_says_at_most_one_thing_once(t):
 
 
 @test
-def keys_and_sessions_are_not_offered_like_a_cache(t):
+def suggestions_for_keys_and_logins_carry_a_warning(t):
     for name in (".ssh", ".config"):
         os.mkdir(os.path.join(t.home, name))
     contains(t.shell("echo k >> ~/.ssh/authorized_keys").err,
@@ -343,7 +343,7 @@ def keys_and_sessions_are_not_offered_like_a_cache(t):
 
 
 @test
-def udp_is_named(t):
+def refused_udp_is_reported_as_udp(t):
     r = t.inside("python3", "-c", "import socket, sys; "
                  "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
                  "s.connect(('203.0.113.9', 123)); s.send(b'x'); "
@@ -371,7 +371,7 @@ raise SystemExit(1)
 
 
 @test
-def udp_to_another_name_server(t):
+def the_report_for_another_name_server_names_it(t):
     t.write("query.py", QUERY)
     mended(t, "python3 query.py", "cloche policy allow host u.example.org")
     t.write("garbage.py", GARBAGE)
@@ -381,7 +381,7 @@ def udp_to_another_name_server(t):
 
 
 @test
-def a_datagram_socket(t):
+def the_suggested_rule_allows_a_datagram_socket(t):
     """As a program has it that writes to the system's log, or to systemd"""
     path = os.path.join(t.home, "log")
     server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -407,7 +407,7 @@ int main(int c, char **v)
 
 
 @test
-def a_browser_gets_a_profile_of_its_own(t):
+def the_suggested_command_gives_a_browser_its_own_profile(t):
     need("cc")
     os.makedirs(t.home + "/.config")
     t.write("browser.c", BROWSER)
@@ -436,7 +436,7 @@ int main(int c, char **v)
 
 
 @test
-def a_line_that_runs_again_has_the_options_of_the_first(t):
+def a_suggested_command_repeats_the_options_of_the_run(t):
     """Without any of them the command fails for another reason"""
     need("cc")
     other, out = os.path.join(t.away, "a project"), os.path.join(t.away, "out")
@@ -463,7 +463,7 @@ def a_line_that_runs_again_has_the_options_of_the_first(t):
 
 
 @test
-def without_settings_an_option_is_printed(t):
+def with_no_settings_an_option_is_suggested(t):
     """A rule would be stored, and not count in the second run"""
     server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -494,7 +494,7 @@ def without_settings_an_option_is_printed(t):
 
 
 @test
-def a_line_of_several_lines_is_not_printed(t):
+def a_multi_line_command_is_not_printed(t):
     r = t.inside("python3", "-c", "import socket\ns = socket.socket(socket.AF_INET, "
                  "socket.SOCK_DGRAM)\ns.connect(('203.0.113.9', 123))\ns.send(b'x')\n"
                  "s.settimeout(20)\ns.recv(1)")
@@ -504,7 +504,7 @@ def a_line_of_several_lines_is_not_printed(t):
 
 
 @test
-def a_home_of_the_sandboxs_own(t):
+def refusals_in_profile_home_suggest_a_working_rule(t):
     t.write(t.home + "/notes one", "told")
     t.write(t.home + "/.ssh/id_test", "K")
     home = ["--profile", "home"]
@@ -523,7 +523,7 @@ def a_home_of_the_sandboxs_own(t):
 
 
 @test
-def a_raw_socket(t):
+def a_refused_raw_socket_is_explained(t):
     script = "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)'"
     explained(t, script, "syscall socket (a raw socket needs root's rights")
     # The control: who goes on without it is not bothered
@@ -531,7 +531,7 @@ def a_raw_socket(t):
 
 
 @test
-def a_device_of_the_host(t):
+def a_refused_device_is_explained(t):
     device = next(d for d in ("/dev/kvm", "/dev/fuse", "/dev/net/tun", "/dev/loop-control",
                               "/dev/kmsg", "/dev/mem") if os.path.exists(d))
     script = f"python3 -c 'import os; os.open(\"{device}\", os.O_RDWR)'"
@@ -541,7 +541,7 @@ def a_device_of_the_host(t):
 
 
 @test_if(not IS_ROOT)
-def a_program_with_the_set_user_id_bit(t):
+def a_refused_setuid_program_is_explained(t):
     program = next(p for p in ("/usr/bin/su", "/bin/su", "/usr/bin/mount")
                    if os.path.exists(p) and os.stat(p).st_mode & 0o4000)
     for script in (program + " --none", "cd /; " + os.path.basename(program) + " --none"):
@@ -551,7 +551,7 @@ def a_program_with_the_set_user_id_bit(t):
 
 
 @test
-def an_ssh_agent(t):
+def the_suggested_rule_allows_the_ssh_agent(t):
     """Its keys are listed, and it signs, after the line; the key itself stays hidden"""
     need("ssh-agent")
     key = os.path.join(t.home, ".ssh/id_ed25519")
@@ -573,7 +573,7 @@ def an_ssh_agent(t):
 
 
 @test
-def a_daemon_that_is_asked_by_its_socket(t):
+def the_suggested_rule_allows_the_docker_socket(t):
     """As docker is"""
     path = os.path.join(t.home, "docker.sock")
     server = socket.socket(socket.AF_UNIX)
@@ -592,7 +592,7 @@ def a_daemon_that_is_asked_by_its_socket(t):
 
 
 @test
-def without_a_network_it_says_so(t):
+def refusals_under_net_none_name_the_option(t):
     r = t.shell("curl -sf -m 20 http://n.example.org/", options=["--net", "none"])
     check(r.code != 0, repr(r))
     contains(r.err, "--net none")

@@ -10,7 +10,7 @@ from tap import *
 
 
 @test
-def responses_of_every_framing(t):
+def responses_of_every_framing_are_forwarded(t):
     g = Gate(t, ["http:80"])
     out = g.python('''
 def ask(path, method=b"GET", more=b""):
@@ -42,7 +42,7 @@ r = ask(b"/big?3000000"); print(9, len(r), r[-256:] == bytes(range(192)) + bytes
 
 
 @test
-def requests_of_every_framing(t):
+def requests_of_every_framing_are_forwarded(t):
     g = Gate(t, ["http:80"])
     out = g.python('''
 head = b"POST http://good.test/p HTTP/1.1\\r\\nHost: good.test\\r\\n"
@@ -62,7 +62,7 @@ print(until(s, b"\\r\\n\\r\\n")); s.sendall(b"ok"); print(until(s, b"body 2")[-2
 
 
 @test
-def a_head_and_its_body_leave_together(t):
+def a_head_and_its_body_are_sent_in_one_packet(t):
     """One packet each, not two, for small requests on a kept connection"""
     g = Gate(t, ["http:80"])
     out = g.python('''
@@ -77,7 +77,7 @@ for i in range(3):
 
 
 @test
-def long_chunks_keep_their_order_where_the_reader_is_slow(t):
+def long_chunks_keep_their_order_with_a_slow_reader(t):
     """What is spliced and what is written around it wait in different places"""
     g = Gate(t, ["http:80"])
     n = long(24, 400)
@@ -102,7 +102,7 @@ for host, port, path in (("127.0.0.1", 3128, "http://good.test"), ("good.test", 
 
 
 @test
-def a_tunnel_after_long_bodies_carries_all(t):
+def a_tunnel_after_long_bodies_carries_all_bytes(t):
     g = Gate(t, ["http:80", "echo:7000"])
     out = g.python('''
 import http.client

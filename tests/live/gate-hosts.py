@@ -9,7 +9,7 @@ from gate import *
 
 
 @test
-def a_proxy_that_is_to_speak_tls_says_what_to_do(t):
+def an_https_url_in_a_plain_request_gets_an_explanation(t):
     """As old versions of axios want it"""
     g = Gate(t)
     out = g.python('''
@@ -26,7 +26,7 @@ for host in (b"good.test", b"bad.test"):
 
 
 @test
-def an_address_may_be_called_by_an_allowed_name_only(t):
+def a_request_to_an_address_may_name_an_allowed_host_only(t):
     g = Gate(t, ["http:80", "https:443"],
              allow=["93.184.216.34", "good.test", "below.good.test:443"])
     curl = [need("curl"), "-sS", "-k", "-m", "10"]
@@ -54,7 +54,7 @@ def an_address_may_be_called_by_an_allowed_name_only(t):
 
 
 @test
-def a_name_is_called_by_no_other(t):
+def a_connection_to_a_name_may_not_name_another_host(t):
     g = Gate(t, ["http:80", "https:443"])
     curl = [need("curl"), "-sS", "-k", "-m", "10"]
     told = []

@@ -34,7 +34,7 @@ def the_gate_is_ready_before_the_first_connection(t):
 
 
 @test
-def a_gate_that_did_not_get_to_it_is_waited_for(t):
+def data_pending_in_a_busy_gate_is_delivered(t):
     server = Server()
     p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--",
                 "/usr/bin/python3", "-c", f'''
@@ -61,7 +61,7 @@ os._exit(0)
 
 
 @test
-def a_dead_gate_is_reported_once(t):
+def a_killed_gate_is_reported_once(t):
     server = Server()
     p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--",
                 "/usr/bin/python3", "-c", FETCH + f'''
@@ -83,7 +83,7 @@ print("refused", flush=True)
 
 
 @test
-def a_gate_that_takes_no_messages_does_not_block_the_run(t):
+def a_stalled_gate_does_not_block_the_run(t):
     server = Server()
     ours, theirs = socket.socketpair()
     p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--control-fd",
@@ -121,7 +121,7 @@ for want in ("403", "200", "403", "200"):
 
 
 @test
-def a_long_policy_arrives_whole(t):
+def a_long_policy_reaches_the_gate_completely(t):
     p, ours, there = start_fetching(t)
     equal(p.stdout.readline(), b"403\n")
     many = [f"host-{i}.a-long-name.example.test" for i in range(3000)]
@@ -137,7 +137,7 @@ def a_long_policy_arrives_whole(t):
 
 
 @test
-def a_line_that_is_too_long_is_reported_and_the_next_one_counts(t):
+def an_overlong_control_line_is_reported_and_skipped(t):
     p, ours, there = start_fetching(t)
     ours.settimeout(RUN_SECONDS)
 
@@ -167,7 +167,7 @@ def a_line_that_is_too_long_is_reported_and_the_next_one_counts(t):
 
 
 @test
-def a_new_policy_answers_an_open_question(t):
+def a_new_policy_answers_an_open_prompt(t):
     server = Server()
     there = f"127.0.0.1:{server.port}"
     for lists, want in (({"allowedDomains": [there]}, b"200 Connection"),
@@ -199,7 +199,7 @@ def a_bad_parent_proxy_is_reported_before_anything_runs(t):
 
 
 @test
-def an_edit_with_a_parent_proxy_that_is_none_changes_nothing(t):
+def an_edit_with_an_invalid_parent_proxy_changes_nothing(t):
     server = Server()
     there = f"127.0.0.1:{server.port}"
     path = os.path.join(t.home, ".claude/settings.json")
@@ -225,7 +225,7 @@ for _ in sys.stdin: print(tunnel(b"{there}")[1], flush=True)
 
 
 @test
-def a_port_on_demand_that_cannot_be_had_costs_no_other(t):
+def a_port_that_cannot_be_captured_does_not_affect_others(t):
     server = Server()
     # Allowed, and then not: the gate resets them
     file = t.write(t.away + "/s.json", '{"network": {"deniedResolvedAddresses": ["192.0.2.0/24"]}}')

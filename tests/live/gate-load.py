@@ -105,7 +105,7 @@ SLOW = 600
 
 
 @test
-def slow_heads_do_not_hold_up_others(t):
+def slow_heads_do_not_delay_other_clients(t):
     w = Watched(t, options=PATIENT)
     w.start('''
 print(one_request()[1].decode(), flush=True); sys.stdin.readline()
@@ -136,7 +136,7 @@ print(one_request()[1], flush=True); sys.stdin.readline()
 
 
 @test
-def slow_heads_are_cut(t):
+def slow_heads_time_out(t):
     w = Watched(t, options=["--ms", "HEAD=1000"])
     w.start('''
 print(flush=True); sys.stdin.readline()
@@ -155,7 +155,7 @@ print(*sorted({everything(s)[:12] for s in ss}), flush=True); sys.stdin.readline
 
 
 @test
-def idle_tunnels_have_a_limit_and_a_size(t):
+def idle_tunnels_are_limited_in_number_and_memory(t):
     w = Watched(t)
     w.start('''
 print(one_request()[1].decode(), flush=True); sys.stdin.readline()
@@ -187,7 +187,7 @@ print(others(20)[1], flush=True); sys.stdin.readline()
 
 
 @test
-def five_hundred_at_once_are_all_served(t):
+def five_hundred_concurrent_clients_are_served(t):
     w = Watched(t, options=PATIENT)
     w.start('''
 ss = [connect() for i in range(500)]
@@ -204,7 +204,7 @@ def fifo_is_read(file):
 
 
 @test
-def without_descriptors_it_neither_spins_nor_dies(t):
+def the_gate_survives_without_free_descriptors(t):
     fifo = os.path.join(t.dir, "reload")
     os.mkfifo(fifo)
     w = Watched(t, options=["--nofile", "64", "--reload", fifo])
@@ -249,7 +249,7 @@ except OSError as e: print(e.errno)
 
 
 @test
-def descriptors_on_their_way_to_others_do_not_end_it(t):
+def the_gate_survives_the_limit_of_descriptors_in_flight(t):
     fifo = os.path.join(t.dir, "reload")
     os.mkfifo(fifo)
     ends = []
@@ -276,7 +276,7 @@ print(say(get(b"other.test"))[9:12], flush=True)
 
 
 @test
-def a_tunnel_that_is_reset_before_its_first_byte_is_let_go(t):
+def a_tunnel_reset_before_its_first_byte_is_released(t):
     w = Watched(t, options=["--conns", "1"])
     w.start('''
 for i in range(20):
@@ -298,7 +298,7 @@ for i in range(20):
 
 
 @test
-def a_slow_reader_holds_only_its_own(t):
+def a_slow_reader_delays_only_its_own_connection(t):
     w = Watched(t, origin=["source:7001", "http:80"])
     w.start('''
 s, head = tunnel(b"good.test:7001"); s.recv(1)
@@ -322,7 +322,7 @@ wait, seen = others(5); print(n > 0, seen, flush=True); sys.stdin.readline()
 
 
 @test
-def an_origin_that_only_hints_is_not_kept_in_memory(t):
+def endless_interim_responses_do_not_grow_memory(t):
     w = Watched(t)
     w.start('''
 print(one_request()[1].decode(), flush=True); sys.stdin.readline()
@@ -346,7 +346,7 @@ print(n // 12000, flush=True)
 
 
 @test
-def clients_that_vanish_leave_nothing(t):
+def connections_of_vanished_clients_are_released(t):
     w = Watched(t, names={"hang.test": "hang", "gone.test": "203.0.113.1"},
                 allow=["good.test", "hang.test", "gone.test"],
                 options=["--ms", "RESOLVE=600000"])
@@ -377,7 +377,7 @@ print(last, flush=True); sys.stdin.readline()
 
 
 @test
-def a_name_that_hangs_does_not_hold_up_others(t):
+def a_hanging_lookup_does_not_delay_others(t):
     for ms, want in (600000, "{b'200'} False"), (300, "b'504'"):
         w = Watched(t, names={"hang.test": "hang"}, options=["--ms",
                     f"RESOLVE={ms}"], allow=["good.test", "hang.test"])
@@ -391,7 +391,7 @@ else: print(others(20)[1], bool(select.select([s], [], [], 0)[0]), flush=True)
 
 
 @test
-def helpers_that_hang_are_replaced(t):
+def hanging_lookup_helpers_are_replaced(t):
     names = {f"hang{i}.test": "hang" for i in range(8)}
     w = Watched(t, names=names, allow=["good.test", *names],
                 options=["--ms", "RESOLVE=2000"])
@@ -438,7 +438,7 @@ print(until(s, b"\\r\\n"), flush=True)
 
 
 @test
-def what_is_denied_meanwhile_is_not_waited_for(t):
+def requests_denied_by_a_reload_are_answered_at_once(t):
     for host, more in (
             ("hang.test", {"allow": ["hang.test"],
                            "names": {"hang.test": "hang"}}),
@@ -453,7 +453,7 @@ def what_is_denied_meanwhile_is_not_waited_for(t):
 
 
 @test
-def an_address_that_is_denied_later_ends_what_goes_there(t):
+def denying_an_address_closes_its_connections(t):
     r = Reloaded(t, '''
 a, head = tunnel(b"good.test:7000"); a.sendall(b"x"); print(a.recv(1), flush=True)
 b, head = tunnel(b"other.test:7000"); b.sendall(b"x"); print(b.recv(1), flush=True)
@@ -469,7 +469,7 @@ b.sendall(b"y"); print(b.recv(1), flush=True)
 
 
 @test
-def a_name_that_is_denied_later_ends_what_goes_to_its_address(t):
+def denying_a_name_closes_connections_to_its_address(t):
     r = Reloaded(t, '''
 open = [tunnel(b"93.184.216.34:7000")[0] for _ in range(2)]
 for s, name in zip(open, ("good.test", "other.test")):

@@ -151,7 +151,7 @@ def edit(w, *lines):
 
 
 @test
-def an_address_that_is_denied_meanwhile_is_not_connected_to(t):
+def an_address_denied_during_the_dial_is_not_connected(t):
     w = Pending(t, allow=["good.test", "mark.test"])
     w.start(IN_FORCE + '''
 told("ready")
@@ -175,7 +175,7 @@ print(status(s))
 
 
 @test
-def an_address_that_is_no_longer_allowed_is_left(t):
+def connections_to_an_address_no_longer_allowed_are_closed(t):
     w = Pending(t, allow=["good.test", "10.0.0.5", "mark.test"],
                 names={"good.test": "10.0.0.5"}, origin=["http:80", "echo:7000"])
     w.start(IN_FORCE + '''
@@ -193,7 +193,7 @@ s = connect(); get(s); print(status(s))
 
 
 @test
-def a_parent_proxy_never_gets_another_ones_credentials(t):
+def a_new_parent_proxy_never_gets_the_old_ones_credentials(t):
     w = Pending(t, "--parent", "http://one:pw@127.0.0.1:7998",
                 allow=["good.test", "mark.test"],
                 origin=["parent:7998", "parent:7997"])
@@ -214,7 +214,7 @@ get(s); print(answer(s))
 
 
 @test
-def nor_does_one_that_was_not_reached_yet(t):
+def a_pending_dial_never_sends_old_credentials_to_a_new_proxy(t):
     w = Pending(t, "--parent", "http://one:pw@127.0.0.1:7999",
                 allow=["good.test", "mark.test"], origin=["parent:7998"])
     w.start(IN_FORCE + '''
@@ -240,7 +240,7 @@ print(status(s))
 
 
 @test
-def nor_does_an_origin_when_a_request_goes_again(t):
+def a_repeated_request_sends_no_proxy_credentials_to_the_origin(t):
     w = Pending(t, "--parent", "http://one:pw@127.0.0.1:7998",
                 allow=["good.test", "mark.test"],
                 origin=["parent:7998", "http:80"])
@@ -267,7 +267,7 @@ s = connect(); get(s); print(status(s))
 
 
 @test
-def a_parent_proxy_that_does_not_come_to_the_point_is_left(t):
+def a_parent_proxy_with_an_endless_response_is_dropped(t):
     g = Gate(t, ["parent:7998"], allow=["chatty.test", "good.test"],
              options=["--parent", "http://127.0.0.1:7998"])
     out = g.python('''

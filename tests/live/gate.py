@@ -9,7 +9,7 @@ from gate import *
 
 
 @test
-def curl_with_and_without_proxy_variables(t):
+def curl_reaches_allowed_hosts_with_and_without_proxy_variables(t):
     g = Gate(t, ["http:80", "https:443"])
     for env in (BARE, PROXIED, {**BARE, "ALL_PROXY": "socks5h://127.0.0.1:1080"}):
         for url in ("http://good.test/a", "https://good.test/a"):
@@ -23,7 +23,7 @@ def curl_with_and_without_proxy_variables(t):
 
 
 @test
-def the_reason_is_in_the_clients_own_error(t):
+def the_refusal_reason_appears_in_the_clients_error(t):
     g = Gate(t, deny=["evil.test"])
     r = g.run(need("curl"), "-sS", "-m", "10", "-x", PROXY, "https://bad.test/")
     contains(r.err, "403")
@@ -47,7 +47,7 @@ def the_reason_is_in_the_clients_own_error(t):
 
 
 @test
-def node_and_python_know_nothing_of_a_proxy(t):
+def node_and_python_without_proxy_settings_reach_allowed_hosts(t):
     g = Gate(t, ["http:80"])
     r = g.run(need("node"), "-e", "fetch('http://good.test/n').then(r => "
               "r.text()).then(console.log)", env=BARE).ok()
@@ -94,7 +94,7 @@ def java_reaches_the_allowed_name(t):
 
 
 @test
-def a_raw_client_on_a_captured_port(t):
+def a_raw_client_reaches_an_allowed_host_on_a_captured_port(t):
     g = Gate(t, ["echo:7000", "banner:7001"],
              options=["--capture", "7000", "--capture", "7001"])
     out = g.python('''
@@ -149,7 +149,7 @@ print(say(get(b"good.test", b"/1") + get(b"other.test", b"/2") +
 
 
 @test
-def connections_to_the_origin_are_kept(t):
+def connections_to_the_origin_are_reused(t):
     g = Gate(t, ["http:80"])
     out = g.python('''
 s = connect()
@@ -166,7 +166,7 @@ print(until(s, b"body 0")[-40:])
 
 
 @test
-def websockets_through_the_proxy_and_captured(t):
+def websockets_pass_through_the_proxy_and_captured(t):
     g = Gate(t, ["http:80"])
     out = g.python('''
 head = (b"Host: good.test\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n"
@@ -181,7 +181,7 @@ for first, host, port in ((b"GET http://good.test/ws HTTP/1.1\\r\\n", "127.0.0.1
 
 
 @test
-def rsync_finds_its_proxy_at_the_port_of_socks(t):
+def rsync_uses_its_proxy_variable(t):
     """$RSYNC_PROXY names that port, and rsync knows CONNECT only"""
     g = Gate(t, ["echo:7000"])
     out = g.python('''
@@ -200,7 +200,7 @@ print(ask(b"good.test"), ask(b"good.test", True), ask(b"bad.test")[0], ask(b"127
 
 
 @test
-def half_closed_tunnels_carry_the_rest(t):
+def half_closed_tunnels_carry_the_remaining_bytes(t):
     g = Gate(t, ["sink:7000", "echo:7001"])
     out = g.python('''
 s, head = tunnel(b"good.test:7000"); s.sendall(bytes(3 << 20)); s.shutdown(1)
@@ -214,7 +214,7 @@ s.shutdown(1); print(everything(s)[-12:])
 
 
 @test
-def dns_answers_from_the_pool_and_forwards_nothing(t):
+def dns_answers_from_the_pool_without_forwarding(t):
     g = Gate(t, ["echo:53"], allow=["good.test", "*.wide.test", "port.test:99"])
     out = g.python('''
 def ask(name, kind, server="8.8.8.8", tcp=False):
@@ -245,7 +245,7 @@ print(ask(b"localhost", 1)[2], ask(b"4.3.2.1.in-addr.arpa", 12)[:2])
 
 
 @test
-def ports_of_the_host_and_published_ones(t):
+def host_ports_and_published_ports_are_reachable(t):
     g = Gate(t, ["echo:5432"], options=["--host-port", "5432"])
     out = g.python('''
 for host in ("127.0.0.1", "::1", "localhost"):
@@ -297,7 +297,7 @@ time.sleep(1000)
 
 
 @test
-def the_users_own_proxy_and_the_parent_proxy(t):
+def user_and_parent_proxies_are_used(t):
     g = Gate(t, ["http:8888", "parent:8080"],
              options=["--http-proxy-port", "8888"])
     out = g.python('print(say(b"GET http://anything/ HTTP/1.1\\r\\n\\r\\n"))')
@@ -373,7 +373,7 @@ for where in (b"bad.test:81", b"BAD.test.:81", b"bad.test:82", b"a.bad.test:81")
 
 
 @test
-def a_dead_gate_is_a_refused_connection(t):
+def connections_are_refused_after_the_gate_dies(t):
     pid = os.path.join(t.dir, "pid")
     g = Gate(t, ["echo:7000"], options=["--pid", pid])
     p = g.start("/usr/bin/python3", "-c", CLIENT + '''

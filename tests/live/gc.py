@@ -40,7 +40,7 @@ def listing(t, *options):
 
 
 @test
-def a_listing_removes_nothing(t):
+def gc_list_removes_nothing(t):
     new, old = make(t, "new", "old")
     used_before(t, old, 40)
     equal(listing(t, "--list"), {new: "kept", old: "old"})
@@ -50,7 +50,7 @@ def a_listing_removes_nothing(t):
 
 
 @test
-def what_is_old_or_has_no_project_goes(t):
+def gc_removes_old_and_orphaned_directories(t):
     new, old, gone, almost = make(t, "new", "old", "gone", "almost")
     used_before(t, old, 30)
     used_before(t, almost, 29)
@@ -66,7 +66,7 @@ def what_is_old_or_has_no_project_goes(t):
 
 
 @test
-def what_a_run_uses_stays(t):
+def gc_keeps_directories_in_use(t):
     path, = make(t, "busy")
     with t.start("run", "--cwd", path, "--", "sh", "-c",
                  "echo ready; read x") as run:
@@ -78,7 +78,7 @@ def what_a_run_uses_stays(t):
 
 
 @test
-def a_link_in_it_leads_nowhere(t):
+def gc_does_not_follow_symlinks(t):
     """The command made what is removed"""
     path, = make(t, "evil")
     mine = t.write(t.home + "/mine/file", "mine")

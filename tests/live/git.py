@@ -44,7 +44,7 @@ def refused(t, cwd, *paths):
 
 
 @test
-def a_plain_repository(t):
+def commits_work_and_hooks_are_protected_in_a_repository(t):
     need("git")
     top = repository(t, "repo")
     commit(t, top)
@@ -138,7 +138,7 @@ def a_branch_that_changes_protected_files_is_refused_as_a_whole(t):
 
 
 @test
-def a_linked_working_tree(t):
+def commits_work_in_a_linked_work_tree(t):
     need("git")
     top = repository(t, "main")
     tree_ = os.path.join(t.dir, "linked")
@@ -150,7 +150,7 @@ def a_linked_working_tree(t):
 
 
 @test
-def what_the_settings_lead_to(t):
+def paths_named_by_repository_settings_are_protected(t):
     """Hooks and settings in the working tree are obeyed like the others"""
     need("git")
     top = repository(t, "repo")
@@ -184,7 +184,7 @@ def what_the_settings_lead_to(t):
 
 
 @test
-def what_the_users_own_settings_lead_to(t):
+def paths_named_by_user_settings_are_protected(t):
     """A relative path is one in every working tree"""
     need("git")
     library, top = repository(t, "library"), repository(t, "repo")
@@ -210,7 +210,7 @@ def what_the_users_own_settings_lead_to(t):
 
 
 @test
-def a_working_tree_made_inside(t):
+def a_work_tree_added_in_the_sandbox_works(t):
     need("git")
     top = repository(t, "main")
     t.shell("git worktree add -q sub/tree && cd sub/tree && "
@@ -229,7 +229,7 @@ def a_working_tree_made_inside(t):
 
 
 @test
-def a_working_tree_leads_to_its_own_repository(t):
+def a_planted_commondir_is_quarantined(t):
     """commondir says which that is, and its settings are obeyed"""
     need("git")
     script = """
@@ -252,7 +252,7 @@ echo gitdir: ../n/.git/worktrees/w > ../../tree/.git; echo done"""
 
 
 @test
-def a_submodule(t):
+def commits_work_in_a_submodule_and_its_hooks_are_protected(t):
     need("git")
     library = repository(t, "library")
     top = repository(t, "main")
@@ -265,7 +265,7 @@ def a_submodule(t):
 
 
 @test
-def a_separate_directory(t):
+def a_separate_git_directory_is_writable_with_protected_hooks(t):
     need("git")
     top = os.path.join(t.dir, "tree")
     apart = os.path.join(t.dir, "apart")
@@ -279,7 +279,7 @@ def a_separate_directory(t):
 
 
 @test
-def a_planted_pointer_opens_nothing(t):
+def a_planted_gitdir_pointer_grants_nothing(t):
     need("git")
     victim = repository(t, "victim")
     os.mkdir("project")
@@ -317,7 +317,7 @@ commit --allow-empty -m x; git config core.fsmonitor""", cwd=where)
 
 
 @test
-def git_obeys_no_directory_for_its_shape(t):
+def git_uses_no_planted_bare_repository(t):
     need("git")
     deep = "a/b/c/d/e/deep"
     made = ("new", "new.git", "old/new", "common")
@@ -362,7 +362,7 @@ echo done"""
 
 
 @test
-def repositories_are_known_by_their_shape(t):
+def bare_repositories_are_recognised_by_their_layout(t):
     """None of these is called .git, and all are as old as the project"""
     need("git")
     t.outside("sh", "-ec", """git init -q --bare .bare
@@ -385,7 +385,7 @@ git init -q --bare store.git""").ok()
 
 
 @test
-def a_separate_directory_can_be_made_inside(t):
+def a_separate_git_directory_can_be_created(t):
     """Its pointer stays, and it works; what git would run does not stay"""
     need("git")
     evil = "[core]\n\tfsmonitor = touch OWNED;false\n"
@@ -417,7 +417,7 @@ def a_separate_directory_can_be_made_inside(t):
 
 
 @test
-def shared_trees_hand_down_their_group(t):
+def setgid_directories_keep_their_group(t):
     """Their directories have the set-group-id bit, which the filter lets pass"""
     script = ("mkdir d && chmod g+s d && mkdir d/e && stat -c %A d d/e && "
               "git init -q --shared=group r && stat -c %A r/.git/objects")
@@ -429,7 +429,7 @@ def shared_trees_hand_down_their_group(t):
 
 
 @test
-def a_branch_goes_with_its_upstream(t):
+def deleting_a_branch_removes_its_upstream_settings(t):
     """git removes the branch first: refused settings would leave half of it"""
     git(t, "init", "-q", "--bare", t.root + "/remote", cwd=t.root)
     git(t, "init", "-q", "-b", "main", t.dir)
@@ -481,7 +481,7 @@ ADD = "git -c protocol.file.allow=always submodule --quiet add "
 
 
 @test
-def a_submodule_is_added_as_a_whole(t):
+def adding_a_submodule_is_atomic(t):
     """To the user's repository, without and with a .gitmodules; as outside"""
     library = repository(t, t.root + "/library")
     os.symlink("file", library + "/link")
@@ -506,7 +506,7 @@ def a_submodule_is_added_as_a_whole(t):
 
 
 @test
-def a_submodule_is_not_removed_in_part(t):
+def removing_a_submodule_is_atomic(t):
     """Its .git leads git to a repository and stays; then all stays"""
     library = repository(t, t.root + "/library")
     for number in range(30):	# git removes them in the order of the directory
@@ -536,7 +536,7 @@ def a_submodule_is_not_removed_in_part(t):
 
 
 @test
-def a_gitmodules_with_other_settings_does_not_stay(t):
+def a_gitmodules_with_unsafe_settings_is_removed(t):
     library = repository(t, t.root + "/library")
     top = repository(t, "top")
     good = f'[submodule "s"]\n\tpath = s\n\turl = {library}\n'

@@ -50,7 +50,7 @@ class Signer:
 
 
 @test
-def signatures_are_verified_as_outside(t):
+def signatures_verify_as_on_the_host(t):
     with Signer(t) as signer:
         contains(signer.verified[0] + signer.verified[1], "Good signature")
         contains(signer.verified[3], "[ultimate]")
@@ -58,7 +58,7 @@ def signatures_are_verified_as_outside(t):
 
 
 @test
-def private_keys_and_the_agent_are_out_of_reach(t):
+def private_keys_and_the_agent_are_unreachable(t):
     with Signer(t) as signer:
         [key] = os.listdir(signer.dir + "/private-keys-v1.d")
         path = f"{signer.dir}/private-keys-v1.d/{key}"
@@ -79,7 +79,7 @@ def private_keys_and_the_agent_are_out_of_reach(t):
 
 
 @test
-def what_is_written_there_stays_inside(t):
+def writes_to_the_private_gnupg_home_stay_in_the_sandbox(t):
     with Signer(t) as signer:
         before = {name: open(f"{signer.dir}/{name}", "rb").read()
                   for name in ("pubring.kbx", "trustdb.gpg")}
@@ -94,7 +94,7 @@ def what_is_written_there_stays_inside(t):
 
 
 @test
-def without_mounts_the_directory_stays_hidden(t):
+def the_landlock_tier_hides_the_gnupg_home(t):
     """In the landlock tier it would be the host's own"""
     with Signer(t) as signer:
         names = sorted(os.listdir(signer.dir))
@@ -110,7 +110,7 @@ def without_mounts_the_directory_stays_hidden(t):
 
 
 @test
-def rules_of_the_user_come_first(t):
+def user_rules_override_the_private_gnupg_home(t):
     with Signer(t) as signer:
         for options in (("--deny-read", signer.dir + "/pubring.kbx"),
                         ("--profile", "home")):
@@ -125,7 +125,7 @@ def rules_of_the_user_come_first(t):
 
 
 @test
-def the_directory_may_be_a_link(t):
+def a_symlinked_gnupg_home_works(t):
     with Signer(t) as signer:
         t.outside("gpgconf", "--kill", "all").ok()
         os.makedirs(t.home + "/dotfiles")
@@ -145,7 +145,7 @@ def the_directory_may_be_a_link(t):
 
 
 @test
-def a_line_says_why_there_are_no_keys(t):
+def missing_public_keys_are_explained(t):
     with Signer(t) as signer:
         log = ("git", "log", "--show-signature")
         ring = signer.dir + "/pubring.kbx"

@@ -85,7 +85,7 @@ os.chmod("shut", 0o700)
 
 
 @test
-def work_is_as_it_would_be_in_the_open(t):
+def file_operations_below_a_hidden_directory_behave_normally(t):
     if os.getuid() == 0:
         global WORK     # A directory that is shut is not shut to root
         WORK = WORK.replace('"shut/new", ', "")

@@ -68,7 +68,7 @@ def project(t):
 
 
 @test
-def forty_canaries_and_none_is_read(t):
+def no_secret_of_the_home_is_readable(t):
     plant(t)
     check(len(SECRETS) >= 40, len(SECRETS))
     paths = [f"{t.home}/{p}" for p in SECRETS]
@@ -89,7 +89,7 @@ def forty_canaries_and_none_is_read(t):
 
 
 @test
-def with_one_layer_the_canaries_stay_hidden(t):
+def mounts_alone_hide_the_secrets_of_the_home(t):
     """The mounts alone hold them: Landlock lets all be read"""
     plant(t)
     r = t.outside(REFUSE, "landlock", CLOCHE, "run", *HOME, "--", "sh", "-c",
@@ -99,7 +99,7 @@ def with_one_layer_the_canaries_stay_hidden(t):
 
 
 @test
-def what_work_needs_is_there(t):
+def shown_paths_of_the_home_are_readable(t):
     texts = plant(t)
     for path in SHOWN:
         equal(t.inside("cat", f"{t.home}/{path}", options=HOME).ok().out,
@@ -107,7 +107,7 @@ def what_work_needs_is_there(t):
 
 
 @test
-def the_home_starts_empty_and_is_gone_afterwards(t):
+def a_private_home_is_empty_and_discarded(t):
     before = kept(t)
     r = t.shell("find ~ -mindepth 1 -type d -o -type f | sort; "
                 "mkdir ~/.new && echo x > ~/.new/f && echo y > ~/.profile && "
@@ -122,7 +122,7 @@ def the_home_starts_empty_and_is_gone_afterwards(t):
 
 
 @test
-def what_is_not_kept_is_named_in_one_line(t):
+def discarded_files_are_named_in_one_line(t):
     r = t.shell("for i in 1 2 3 4 5 6 7 8; do echo > ~/f$i; done; echo > ~/.cache/x; "
                 "mkdir -p ~/.npm/x; echo > ~/.bash_history; echo > file",
                 options=HOME).ok()
@@ -138,7 +138,7 @@ def what_is_not_kept_is_named_in_one_line(t):
 
 
 @test
-def what_was_made_inside_can_be_read_there(t):
+def files_created_in_a_private_home_are_readable(t):
     """Also where every read is looked at"""
     t.write(t.home + "/.ssh/id", "canary")
     r = t.shell("mkdir ~/.ssh && echo own > ~/.ssh/id && cat ~/.ssh/id",
@@ -147,7 +147,7 @@ def what_was_made_inside_can_be_read_there(t):
 
 
 @test
-def caches_can_be_written_and_nothing_gets_out(t):
+def caches_are_writable_without_changing_the_hosts(t):
     plant(t)
     before = kept(t)
     r = t.shell("cd ~/.cache/pip/http && cat x && echo new > x && cat x && "
@@ -160,7 +160,7 @@ def caches_can_be_written_and_nothing_gets_out(t):
 
 
 @test
-def npm_uses_its_cache(t):
+def npm_reads_the_hosts_cache(t):
     npm = need("npm")
     t.write("pkg/package.json", '{"name": "some-pkg", "version": "1.0.0"}')
     t.write("pkg/index.js", "module.exports = 42\n")
@@ -180,7 +180,7 @@ def npm_uses_its_cache(t):
 
 
 @test
-def credentials_for_pushing_are_read_only_and_can_be_left_out(t):
+def push_credentials_are_read_only_and_optional(t):
     plant(t)
     script = "cat ~/.config/gh/hosts.yml; echo x > ~/.config/gh/hosts.yml"
     r = t.shell(script, options=HOME)
@@ -215,7 +215,7 @@ def only_uv_and_the_command_are_in_local_bin(t):
 
 
 @test
-def the_agents_own_program_is_found(t):
+def the_program_of_an_agent_is_executable(t):
     real = program(t, t.home + "/.local/share/claude/versions/2", "agent runs")
     t.write(t.home + "/.local/share/claude/state", "canary")
     os.makedirs(t.home + "/.local/bin")
@@ -230,7 +230,7 @@ def the_agents_own_program_is_found(t):
 
 
 @test
-def an_agent_updates_itself_in_the_sandbox_only(t):
+def updates_of_an_agent_stay_in_the_sandbox(t):
     """Directories in a layer that are empty and the sandbox's own, existing or not"""
     share = t.home + "/.local/share"
     t.write(share + "/tool/x", "")
@@ -258,7 +258,7 @@ def a_denied_program_is_not_shown(t):
 
 
 @test
-def git_has_curated_settings(t):
+def git_gets_filtered_user_settings(t):
     t.write(t.home + "/.gitconfig",
             '[user]\n\tname = "A \\"B\\" C"\n\temail = a@b.example\n'
             "\tsigningkey = KEY\n[core]\n\tfsmonitor = /evil\n\tpager = evil\n"
@@ -280,14 +280,14 @@ def git_has_curated_settings(t):
 
 
 @test
-def a_broken_git_file_gives_nothing(t):
+def an_invalid_gitconfig_yields_no_settings(t):
     t.write(t.home + "/.gitconfig", "[user\nname = x\n")
     r = t.shell("git config --global -l", options=HOME + ("--no-forge",)).ok()
     equal(r.out, "safe.barerepository=explicit\n")
 
 
 @test
-def a_project_in_the_home_is_bound(t):
+def a_project_in_the_home_is_writable(t):
     path = project(t)
     t.write(t.home + "/src/other/f", "canary")
     t.write(path + "/.envrc", "old")
@@ -298,7 +298,7 @@ def a_project_in_the_home_is_bound(t):
 
 
 @test
-def nothing_leads_around_the_project_in_the_home(t):
+def parents_of_a_project_in_the_home_cannot_be_renamed(t):
     """A directory above it that is renamed would hide it from the rules"""
     path = project(t)
     t.write(path + "/.git/config", "[core]\n")
@@ -316,7 +316,7 @@ def nothing_leads_around_the_project_in_the_home(t):
 
 
 @test
-def rules_extend_it(t):
+def rules_add_paths_to_the_private_home(t):
     t.write(t.home + "/.tool/f", "shown")
     t.write(t.home + "/.data/f", "old")
     t.write(t.home + "/.cache/mine/f", "canary")
@@ -328,7 +328,7 @@ def rules_extend_it(t):
 
 
 @test
-def links_show_nothing(t):
+def symlinks_in_the_home_do_not_show_their_targets(t):
     t.write(t.away + "/cache/f", "canary")
     t.write(t.home + "/.ssh/id", "canary")
     t.write(t.home + "/.config/x")
@@ -342,7 +342,7 @@ def links_show_nothing(t):
 
 
 @test
-def a_directory_above_the_home_may_be_a_link(t):
+def a_symlink_above_the_home_works(t):
     plant(t)
     parent, name = os.path.split(t.home)
     os.symlink(parent, t.away + "/homes")
@@ -356,7 +356,7 @@ def a_directory_above_the_home_may_be_a_link(t):
 
 
 @test
-def the_homes_of_others_are_hidden(t):
+def homes_of_other_users_are_hidden(t):
     """But for what leads to one's own. Root could read all; the home beside ours
     is open to all, but for its .ssh (tools/as)
     """
@@ -375,7 +375,7 @@ def the_homes_of_others_are_hidden(t):
 
 
 @test
-def the_start_directory_may_be_in_no_other_home(t):
+def a_start_directory_in_another_home_is_refused(t):
     if not os.path.isdir("/home/other"):
         skip("nobody else lives here")
     r = t.shell("true", options=HOME, cwd="/home/other").ended(125)
@@ -384,7 +384,7 @@ def the_start_directory_may_be_in_no_other_home(t):
 
 
 @test
-def moved_directories_are_found(t):
+def directories_moved_by_XDG_variables_are_hidden(t):
     for name, path, hidden in (
             ("XDG_CONFIG_HOME", "config", True), ("XDG_STATE_HOME", "state", True),
             ("XDG_CACHE_HOME", "cache", False), ("XDG_DATA_HOME", "data", False)):
@@ -401,7 +401,7 @@ def moved_directories_are_found(t):
 
 
 @test
-def a_keyring_that_appears_later_is_hidden(t):
+def a_keyring_created_during_the_run_is_hidden(t):
     go = os.path.join(t.dir, "go")
     os.mkfifo(go)
     t.write(t.home + "/.local/share/x")
@@ -415,7 +415,7 @@ def a_keyring_that_appears_later_is_hidden(t):
 
 
 @test
-def without_overlays_the_caches_are_read_only_but_for_listed_ones(t):
+def without_overlays_only_listed_caches_are_writable(t):
     """A mount below it that may not be uncovered: the kernel refuses overlays"""
     plant(t)
     os.makedirs(t.home + "/.cache/mounted")
@@ -432,7 +432,7 @@ def without_overlays_the_caches_are_read_only_but_for_listed_ones(t):
 
 
 @test
-def a_covered_proc_gives_a_weaker_sandbox_and_a_warning(t):
+def a_covered_proc_weakens_the_sandbox_with_a_warning(t):
     r = t.outside(REFUSE, "proc", CLOCHE, "run", *HOME, "--", "sh", "-c",
                   "readlink /proc/self/ns/pid; cat /proc/$OUTER/environ",
                   env={"OUTER": str(os.getpid()), "CANARY": "PRIVATE"})
@@ -464,7 +464,7 @@ def a_home_that_cannot_be_hidden_is_refused(t):
 
 
 @test
-def anothers_home_is_refused(t):
+def a_home_of_another_owner_is_refused(t):
     """Of root for a user; of a user for root"""
     other = "/usr"
     if IS_ROOT:
@@ -475,7 +475,7 @@ def anothers_home_is_refused(t):
 
 
 @test
-def the_whole_home_is_not_given_back(t):
+def a_rule_that_shows_the_whole_home_is_refused(t):
     for option in ("--read", "--write"):
         r = t.inside("true", options=HOME + (option, t.home)).ended(125)
         contains(r.err, "would show all of it")
@@ -502,13 +502,13 @@ def why_and_explain_show_the_profile(t):
 
 
 @test
-def the_landlock_tier_has_no_home_of_its_own(t):
+def profile_home_needs_tier_full(t):
     r = t.inside("true", options=HOME + ("--tier", "landlock")).ended(125)
     contains(r.err, "profile home needs tier full")
 
 
 @test
-def a_run_killed_in_the_middle_leaves_nothing(t):
+def a_killed_run_leaves_nothing_in_the_home(t):
     plant(t)
     before = kept(t)
     for _ in range(long(3, 50)):

@@ -12,7 +12,7 @@ from refusals import *
 
 
 @test
-def a_mask_added_later_hides(t):
+def a_mask_added_by_an_edit_hides_the_file(t):
     t.write(t.home + "/.claude/settings.json", "{}")
     secret = os.path.join(t.away, "secret")
     with open(secret, "w") as file:
@@ -54,7 +54,7 @@ done
 
 
 @test
-def two_hundred_masks_talk(t):
+def two_hundred_masks_report_their_readers(t):
     need_fuse()
     secrets = [os.path.join(t.away, f"s{i}") for i in range(200)]
     for secret in secrets:
@@ -66,7 +66,7 @@ def two_hundred_masks_talk(t):
 
 
 @test
-def a_mask_talks_again_when_the_host_has_replaced_the_file(t):
+def a_mask_reports_after_the_host_replaces_the_file(t):
     need_fuse()
     os.makedirs(t.home + "/.config")	# Else there is a keeper anyway
     secret = os.path.join(t.away, "secret")
@@ -85,7 +85,7 @@ def a_mask_talks_again_when_the_host_has_replaced_the_file(t):
 
 
 @test
-def a_protected_file_that_the_host_replaces_stays_protected(t):
+def a_protected_file_replaced_by_the_host_is_protected(t):
     os.makedirs(t.home + "/.config")	# Else there is a keeper anyway
     t.write(".bashrc", "old")
     p = t.start("run", "--observe", "off", "--", "sh", "-c",
@@ -107,7 +107,7 @@ def save(path):
 
 
 @test
-def what_is_hidden_and_comes_during_a_run_is_hidden(t):
+def hidden_paths_created_during_a_run_are_hidden(t):
     secrets = [t.home + "/.aws/credentials", t.home + "/.netrc",
                t.home + "/.config/gh/hosts.yml", t.away + "/new/deep/secret",
                t.dir + "/.env"]
@@ -122,7 +122,7 @@ def what_is_hidden_and_comes_during_a_run_is_hidden(t):
 
 
 @test
-def a_hidden_directory_that_is_made_anew_is_hidden(t):
+def a_recreated_hidden_directory_is_hidden(t):
     """A mask moves with the directory that it hides"""
     keys, file = t.away + "/keys/id", t.home + "/.docker/config.json"
     for secret in keys, file:
@@ -160,7 +160,7 @@ def check_deep(t):
 
 
 @test
-def without_an_observer_deep_plants_go_all_the_same(t):
+def deep_planted_files_are_quarantined_without_an_observer(t):
     need("git")
     t.write(f"{DEEP}/.vscode/settings.json", "{}")
     t.write("old", "x")
@@ -180,7 +180,7 @@ def pidfds(pid):
 
 
 @test
-def what_cannot_be_looked_for_in_the_end_goes_with_the_next_run(t):
+def planted_files_left_by_a_failed_sweep_are_removed_by_the_next_run(t):
     """We have no descriptors left to look with"""
     p = t.start("run", "--observe", "off", "--", "sh", "-c",
                 "echo ready; read x; mkdir -p a && echo x > a/.bashrc")
@@ -196,7 +196,7 @@ def what_cannot_be_looked_for_in_the_end_goes_with_the_next_run(t):
 
 
 @test
-def one_directory_is_made_in_a_bare_home(t):
+def a_run_creates_one_directory_in_an_empty_home(t):
     """Nothing else, and its parents are as anybody makes them"""
     t.shell("echo x > made").ok()
     t.inside("true", options=("--ephemeral",)).ok()
@@ -211,7 +211,7 @@ def one_directory_is_made_in_a_bare_home(t):
 
 
 @test
-def a_run_that_did_not_start_leaves_nothing_to_clean_up(t):
+def a_failed_start_leaves_no_journal(t):
     """Or the next would take what the user makes meanwhile for planted"""
     for options in ((), ("--observe", "off")):
         t.inside("no-such-program", options=options).ended(127)
@@ -223,7 +223,7 @@ def a_run_that_did_not_start_leaves_nothing_to_clean_up(t):
 
 
 @test
-def settings_that_appear_while_a_run_starts_do_not_end_it(t):
+def settings_that_appear_during_the_start_do_not_abort_it(t):
     """Also where nobody watches, and there are no mounts to keep yet"""
     t.outside("git", "init", "-q", "main").ok()
     t.outside("git", "-C", "main", "-c", "user.name=a", "-c", "user.email=b",
@@ -233,7 +233,7 @@ def settings_that_appear_while_a_run_starts_do_not_end_it(t):
 
 
 @test
-def deep_plants_of_a_killed_run_go_with_the_next(t):
+def deep_planted_files_of_a_killed_run_are_removed_by_the_next(t):
     need("git")
     t.write(f"{DEEP}/.vscode/settings.json", "{}")
     t.write("old", "x")
@@ -274,7 +274,7 @@ print("won" if os.path.exists(texts[1][:-1]) else "lost")
 
 
 @test(timeout=120)
-def a_deep_name_that_was_refused_cannot_be_won_by_a_race(t):
+def a_race_for_a_refused_deep_name_fails(t):
     os.makedirs(t.dir + "/a/b/c/d/e")
     t.write("a/b/c/d/.envrc", "the user's\n")
     r = t.inside("/usr/bin/python3", "-c", RACE, options=("--net", "none"),
@@ -285,7 +285,7 @@ def a_deep_name_that_was_refused_cannot_be_won_by_a_race(t):
 
 
 @test
-def events_do_not_go_through_a_planted_link(t):
+def event_files_are_not_written_through_a_symlink(t):
     victim = t.write(t.home + "/.bashrc", "mine\n")
     options = ("--net", "none", "--events", "events.jsonl")
     t.shell("ln -s %s events.jsonl" % victim, options=("--net", "none")).ok()
@@ -298,7 +298,7 @@ def events_do_not_go_through_a_planted_link(t):
 
 
 @test
-def the_record_of_a_run_is_not_the_commands_to_write(t):
+def the_run_record_cannot_be_written_by_the_command(t):
     script = t.write(t.away + "/script", """touch /x; echo forged >> d/events
 true > d/events; rm -f d/events; mv d/events d/old; mv d d-2; mkdir -p d
 echo forged >> d/events; touch /y""")

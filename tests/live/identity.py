@@ -21,7 +21,7 @@ def status_of(text):
 
 
 @test
-def the_first_example_of_the_readme(t):
+def the_first_example_of_the_readme_works(t):
     t.write(t.home + "/.ssh/id_x", "PRIVATE")
     r = t.shell("id -u; echo hi > ok; echo no > ~/no; cat ~/.ssh/id_x; exit 7")
     r.ended(7)
@@ -63,7 +63,7 @@ def root_can_run_beside_another_users_home(t):
 
 
 @test
-def it_may_run_on_the_callers_processors(t):
+def the_command_keeps_the_callers_CPU_affinity(t):
     """Though init begins on another one than the supervisor's"""
     ask = ("/usr/bin/python3", "-c",
            "import os; print(sorted(os.sched_getaffinity(0)))")
@@ -76,7 +76,7 @@ def it_may_run_on_the_callers_processors(t):
 
 
 @test
-def no_capability_is_left(t):
+def the_command_has_no_capabilities(t):
     status = status_of(t.inside("cat", "/proc/self/status").ok().out)
     for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
         equal(int(status[name], 16), 0, name)
@@ -85,7 +85,7 @@ def no_capability_is_left(t):
 
 
 @test
-def new_privileges_and_calls_are_closed(t):
+def no_new_privs_and_seccomp_are_set(t):
     status = status_of(t.inside("cat", "/proc/self/status").ok().out)
     equal(status["NoNewPrivs"], "1", "NoNewPrivs")
     equal(status["Seccomp"], "2", "Seccomp")
@@ -108,7 +108,7 @@ def seven_namespaces_are_new(t):
 
 
 @test_if(not SANITIZED)     # That needs all the room there is for itself
-def the_network_is_isolated_if_no_thread_can_start(t):
+def the_network_is_isolated_when_threads_cannot_start(t):
     """Which would make it; a thread's stack is as large as the limit says"""
     limits = ("prlimit", "--as=1000000000", "--stack=4000000000")
     link = ("readlink", "/proc/self/ns/net")
@@ -141,7 +141,7 @@ def only_three_descriptors_are_open(t):
 
 
 @test
-def the_first_process_shows_nothing_of_the_caller(t):
+def process_1_shows_nothing_of_the_callers_environment(t):
     r = t.shell("tr '\\0' '\\n' </proc/1/environ; tr '\\0' ' ' </proc/1/cmdline",
                 env={"PLANTED_SECRET": "hunter2"})
     lacks(r.out, "hunter2")
@@ -156,7 +156,7 @@ def the_first_process_shows_nothing_of_the_caller(t):
 
 # libc replaces the pointer to this variable by one to a copy
 @test
-def libc_tunables_leave_nothing_of_the_caller_either(t):
+def GLIBC_TUNABLES_does_not_leave_the_callers_environment(t):
     words = ["GLIBC_TUNABLES=glibc.malloc.check=0", "PLANTED_SECRET=hunter2", "HOME=" + t.home]
     for order in (words, words[::-1]):
         r = t.outside("env", "-i", *order, CLOCHE, "run", "-c",
@@ -166,7 +166,7 @@ def libc_tunables_leave_nothing_of_the_caller_either(t):
 
 
 @test
-def only_the_sandbox_is_in_proc(t):
+def proc_lists_only_processes_of_the_sandbox(t):
     r = t.shell("ls /proc | grep '^[0-9]' | wc -l; cat /proc/[0-9]*/comm")
     count = int(r.ok().out.split()[0])
     check(count < 8, "processes seen inside:", r.out)
@@ -179,7 +179,7 @@ SESSION = {"SSH_AUTH_SOCK": "/s5", "LD_PRELOAD": "", "DISPLAY": ":5",
 
 
 @test
-def secrets_of_the_environment_stay_outside(t):
+def secret_variables_are_withheld(t):
     plain = {"LANG": "C.UTF-8", "TERM": "vt100", "PORT": "4000", "MY_OWN": "m",
              "DATABASE_URL": "postgres://localhost/db", "MAX_TOKENS": "100"}
     r = t.inside("env", env={**SECRETS, **SESSION, **plain}).ok()
@@ -193,7 +193,7 @@ def secrets_of_the_environment_stay_outside(t):
 
 
 @test
-def what_stayed_outside_is_named_after_a_failure(t):
+def withheld_variables_are_named_after_a_failure(t):
     env = {**SECRETS, **SESSION}
     r = t.inside("false", env=env).ended(1)
     equal(r.err.count("\n"), 1, r)
@@ -249,7 +249,7 @@ os.execvp(sys.argv[2], sys.argv[2:])"""
 
 
 @test
-def a_credential_of_the_settings_stays_outside_whoever_asks(t):
+def denied_credentials_are_withheld_despite_env(t):
     show = ("run", "--net", "none", "--env", "TOKEN")
     command = ("--", "sh", "-c", "echo ${TOKEN-none}")
     env = {"TOKEN": "secret"}

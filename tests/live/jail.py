@@ -72,7 +72,7 @@ def pastas():
 
 
 @test
-def far_is_reached_and_near_is_not(t):
+def public_addresses_are_reached_and_private_ones_not(t):
     with lan(t) as machine:
         outside = reached(machine.run(sys.executable, "-c", CONNECT, *NEAR,
                                       *FAR).ok())
@@ -85,7 +85,7 @@ def far_is_reached_and_near_is_not(t):
 
 
 @test
-def what_is_allowed_is_reached(t):
+def allowed_private_addresses_are_reached(t):
     with lan(t) as machine:
         named = (OFFICE, NEIGHBOUR, ULA, GATEWAY, GATEWAY6, RESOLVER)
         options = [w for h in named for w in ("--allow-ip", h)]
@@ -108,7 +108,7 @@ def pasted(machine, r):
 
 
 @test
-def the_printed_line_opens_a_private_address(t):
+def the_suggested_command_reaches_a_private_address(t):
     with lan(t) as machine:
         script = (CLOCHE, *JAIL, "--", sys.executable, "-c", "import socket, sys; "
                   f"socket.create_connection((sys.argv[1], {PORT}), 60)", NEIGHBOUR)
@@ -122,7 +122,7 @@ def the_printed_line_opens_a_private_address(t):
 
 
 @test
-def the_printed_line_for_udp_carries_it(t):
+def the_suggested_command_for_udp_works(t):
     with lan(t) as machine:
         send = (sys.executable, "-c",
                 "import os, socket, sys; "
@@ -142,7 +142,7 @@ def the_printed_line_for_udp_carries_it(t):
 
 
 @test
-def a_sandbox_in_a_jail_has_its_network_or_says_why(t):
+def a_nested_sandbox_has_a_network_or_explains_why_not(t):
     by_proxy = f"""
 import os, socket, sys
 for host in sys.argv[1:]:
@@ -170,7 +170,7 @@ for host in sys.argv[1:]:
 
 
 @test
-def the_hosts_loopback_and_own_services_are_not_reached(t):
+def the_hosts_loopback_and_services_are_unreachable(t):
     with lan(t) as machine:
         server = machine.start(sys.executable, "-c", f"""
 import socket
@@ -202,7 +202,7 @@ def names_are_resolved(t):
 
 
 @test
-def a_near_resolver_resolves_and_no_more(t):
+def a_private_resolver_is_usable_for_dns_only(t):
     """A metadata service, the router, one with IPv6: pasta asks them"""
     script = "import socket; print(socket.gethostbyname('internet.test'))"
     for resolver in (METADATA, GATEWAY, NEIGHBOUR6):
@@ -215,7 +215,7 @@ def a_near_resolver_resolves_and_no_more(t):
 
 
 @test
-def search_domains_stay(t):
+def search_domains_are_kept(t):
     with lan(t) as machine:
         machine.run("sh", "-c", "echo search far.test >> /etc/resolv.conf").ok()
         r = machine.run(CLOCHE, *JAIL, "--", "cat", "/etc/resolv.conf").ok()
@@ -257,7 +257,7 @@ def raw_packets_cannot_be_sent(t):
 
 
 @test
-def multicast_goes_nowhere(t):
+def multicast_and_broadcast_are_unreachable(t):
     script = """
 import socket, sys
 for family, host in ((socket.AF_INET, "224.0.0.251"), (socket.AF_INET6, "ff02::fb"),
@@ -273,7 +273,7 @@ for family, host in ((socket.AF_INET, "224.0.0.251"), (socket.AF_INET6, "ff02::f
 
 
 @test
-def with_the_domain_filter_both_hold(t):
+def jail_and_domain_filter_both_apply(t):
     options = ("run", "--net", "jail,filtered", "--allow", INTERNET, "--allow",
                OFFICE, "--allow", "internet.test")
     with lan(t) as machine:
@@ -316,7 +316,7 @@ def pasta_ends_when_cloche_is_killed(t):
 
 
 @test
-def killed_while_it_starts_nothing_is_left(t):
+def killing_cloche_during_the_start_leaves_no_pasta(t):
     with lan(t) as machine:
         for i in range(long(8, 100)):
             with machine.start(CLOCHE, *JAIL, "--", "true") as run:
@@ -327,7 +327,7 @@ def killed_while_it_starts_nothing_is_left(t):
 
 
 @test
-def without_pasta_there_is_no_network_and_a_message(t):
+def a_killed_pasta_ends_the_network_with_a_message(t):
     with lan(t) as machine:
         with machine.start(CLOCHE, *JAIL, "--", sys.executable, "-u", "-c",
                            "import socket, sys\n"
@@ -353,7 +353,7 @@ def without_pasta_there_is_no_network_and_a_message(t):
 
 
 @test
-def ignored_signals_are_no_obstacle(t):
+def ignored_signals_of_the_caller_do_not_break_pasta(t):
     """pasta takes an ignored SIGPIPE for a failure"""
     with lan(t) as machine:
         machine.run("sh", "-c", 'trap "" PIPE CHLD QUIT; exec "$@"', "sh",
@@ -368,7 +368,7 @@ def refused(r, words):
 
 
 @test
-def without_pasta_nothing_runs(t):
+def a_missing_pasta_is_refused(t):
     for net in ("jail", "jail,filtered"):
         with lan(t, without=("/usr/bin/pasta",)) as machine:
             r = machine.run(CLOCHE, "run", "--net", net, "--", "touch", "ran")
@@ -378,7 +378,7 @@ def without_pasta_nothing_runs(t):
 
 
 @test
-def without_a_tunnel_device_nothing_runs(t):
+def a_missing_tun_device_is_refused(t):
     with lan(t, without=("/dev/net/tun",)) as machine:
         os.symlink("/dev/net", t.away + "/x")
         r = machine.run(CLOCHE, *JAIL, "--", "touch", "ran")
@@ -389,7 +389,7 @@ def without_a_tunnel_device_nothing_runs(t):
 
 
 @test
-def without_a_network_nothing_runs(t):
+def a_host_without_a_network_is_refused(t):
     r = t.outside("unshare", "-Urn", CLOCHE, *JAIL, "--", "touch", "ran")
     refused(r, "--net jail")
     check(not t.exists("ran"), "it ran")
@@ -411,7 +411,7 @@ def bad_addresses_are_refused(t):
 
 
 @test
-def it_is_explained(t):
+def explain_lists_the_jails_ranges(t):
     r = t.run("explain", "--net", "jail", "--allow-ip", "10.9.8.7", "--",
               "true").ok()
     for words in ("network\n  jail\n", "unreachable    10.0.0.0/8",
@@ -432,7 +432,7 @@ def it_is_explained(t):
 
 
 @test
-def verify_finds_no_way_out(t):
+def verify_passes_in_a_jail(t):
     with lan(t) as machine:
         r = machine.run(CLOCHE, "verify", "--quick", "--profile", "home", "--net",
                         "jail", timeout=TEST_SECONDS)
@@ -442,7 +442,7 @@ def verify_finds_no_way_out(t):
 
 
 @test
-def it_goes_with_profile_home(t):
+def jail_works_with_profile_home(t):
     t.write(t.home + "/.ssh/id", "canary")
     with lan(t) as machine:
         r = machine.run(CLOCHE, *JAIL, "--profile", "home", "--", "sh", "-c",

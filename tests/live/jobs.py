@@ -70,7 +70,7 @@ def control_c_interrupts_the_command(t):
 
 
 @test
-def control_c_before_the_command_runs(t):
+def control_c_before_the_command_runs_ends_cloche(t):
     """Whenever it comes: before that, nobody else gets it"""
     with shell(t) as term:
         for i in range(30):
@@ -105,7 +105,7 @@ def control_c_ends_a_loop_in_a_script(t):
 
 
 @test
-def a_command_that_catches_control_c_goes_on(t):
+def a_command_that_handles_control_c_continues(t):
     with shell(t) as term:
         term.line("$CLOCHE run -- sh -c 'trap \"echo caught\" INT; echo ready; "
                   "read line; echo after; exit 9'")
@@ -119,7 +119,7 @@ def a_command_that_catches_control_c_goes_on(t):
 
 
 @test
-def control_backslash_quits_it(t):
+def control_backslash_quits_the_command(t):
     with shell(t) as term:
         term.line("ulimit -c 0; $CLOCHE run -- sh -c 'echo ready; exec sleep 1000'")
         term.expect("ready")
@@ -151,7 +151,7 @@ def control_z_stops_and_fg_continues(t):
 
 
 @test
-def a_command_stopped_and_continued_inside_goes_on(t):
+def a_command_that_stops_and_continues_itself_runs_on(t):
     """We are stopped with it, and nobody outside knows that it runs again"""
     script = ("(until grep -q '^State:.T' /proc/$$/status; do :; done; "
               "kill -{} $$) & kill -STOP $$; echo x >f; cat f")
@@ -161,7 +161,7 @@ def a_command_stopped_and_continued_inside_goes_on(t):
 
 
 @test
-def bg_lets_it_run_and_reading_stops_it(t):
+def a_background_run_stops_when_it_reads_the_terminal(t):
     with shell(t) as term:
         term.line("$CLOCHE run -- cat &")
         term.expect(PROMPT)
@@ -206,7 +206,7 @@ def a_shell_inside_has_job_control_of_its_own(t):
 
 
 @test
-def vi_edits_a_file(t):
+def vi_works(t):
     need("vi")
     with shell(t) as term:
         before = term.settings()
@@ -220,7 +220,7 @@ def vi_edits_a_file(t):
 
 
 @test
-def less_shows_and_leaves(t):
+def less_works(t):
     need("less")
     t.write("long.txt", "".join(f"line {i}\n" for i in range(200)))
     with shell(t) as term:
@@ -254,7 +254,7 @@ sys.exit(4)
 
 
 @test
-def a_hang_up_ends_everything(t):
+def a_hangup_ends_the_run(t):
     term = Terminal([CLOCHE, "run", "--", "sh", "-c",
                      "echo ready; sleep 1000"], cwd=t.dir)
     term.expect("ready")
@@ -263,7 +263,7 @@ def a_hang_up_ends_everything(t):
 
 
 @test
-def output_of_a_pipe_line_is_whole(t):
+def output_in_a_pipeline_is_complete(t):
     with shell(t) as term:
         term.line("$CLOCHE run -- seq 1 5000 | $CLOCHE run -- tail -n 1 | "
                   "$CLOCHE run -- cat; echo ${PIPESTATUS[*]}")

@@ -35,7 +35,7 @@ def ours_in_tmp():
 
 
 @test(timeout=30 + MOMENTS * 10)
-def at_random_moments(t):
+def killing_cloche_at_random_moments_leaves_nothing(t):
     print(f"# CLOCHE_SEED={SEED}")
     dice = random.Random(SEED)
     t.write(".git/hooks/x", "")
@@ -68,7 +68,7 @@ def at_random_moments(t):
 
 
 @test(timeout=60 + MASK_MOMENTS * 10)
-def while_masks_are_made(t):
+def killing_cloche_while_masks_are_made_leaves_nothing(t):
     """Many of them: whoever asks for one is killed before the answer"""
     for number in range(MASKS):
         t.write(f"secrets/{number}", "S")

@@ -35,7 +35,7 @@ def job(t, text=JOB):
 
 
 @test
-def the_lines_are_enough_and_none_is_too_many(t):
+def learn_proposes_exactly_the_needed_rules(t):
     job(t)
     equal(t.run("run", "--", "sh", "job").code, 4, "the control")
     answer, lines = learn(t, "--", "sh", "job")
@@ -61,7 +61,7 @@ def the_lines_are_enough_and_none_is_too_many(t):
 
 
 @test
-def the_lines_are_written_where_the_option_says(t):
+def learn_writes_rules_to_the_chosen_scope(t):
     job(t)
     r = t.run("learn", "--write", "project", "--", "sh", "job").ok()
     contains(r.out, "cloche policy allow write " + t.away + "/out")
@@ -75,7 +75,7 @@ def the_lines_are_written_where_the_option_says(t):
 
 
 @test
-def standard_streams_may_be_closed(t):
+def learn_works_with_closed_standard_streams(t):
     # Only its output shows that the line is needed
     job(t, "echo x > {away}/out/file 2> /dev/null && cat {away}/out/file; true")
     t.outside("sh", "-c", '"$CLOCHE" learn --write project -- sh job <&- >&-')
@@ -83,14 +83,14 @@ def standard_streams_may_be_closed(t):
 
 
 @test
-def the_option_of_run_stays_one_of_run(t):
+def write_with_a_path_is_an_option_of_run(t):
     job(t)
     answer, lines = learn(t, "--write", t.away + "/out", "--", "sh", "job")
     equal(lines, {f"write {t.home}/made"}, answer)
 
 
 @test
-def a_hostile_job_gets_nothing_proposed(t):
+def learn_proposes_nothing_for_a_hostile_job(t):
     for name in (".ssh/id_rsa", ".netrc", ".aws/credentials"):
         t.write(f"{t.home}/{name}", "secret")
     t.outside("git", "init", "-q", t.dir).ok()
@@ -127,7 +127,7 @@ exit $code
 
 
 @test
-def names_that_differ_become_their_directory(t):
+def learn_proposes_the_directory_of_varying_names(t):
     job(t, "mkdir -p {away}/out/d$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')")
     answer, lines = learn(t, "--", "sh", "job")
     equal(lines, {f"write {t.away}/out"}, answer)
@@ -135,7 +135,7 @@ def names_that_differ_become_their_directory(t):
 
 
 @test
-def one_file_is_tried_by_its_directory(t):
+def learn_proposes_the_directory_of_a_single_file(t):
     job(t, "echo x > {away}/out/file || exit 3; echo x > {home}/file")
     t.write(t.away + "/out/file", "as it was")
     t.write(t.home + "/file", "as it was")
@@ -154,7 +154,7 @@ def one_file_is_tried_by_its_directory(t):
 
 
 @test
-def a_command_that_needs_nothing_says_so(t):
+def learn_reports_that_no_rule_is_needed(t):
     r = t.run("learn", "--", "true").ok()
     equal(r.out, "The command needs no rule.\n")
     r = t.run("learn", "--", "false")
@@ -164,7 +164,7 @@ def a_command_that_needs_nothing_says_so(t):
 
 
 @test
-def what_is_staged_stays(t):
+def learn_refuses_to_run_with_staged_changes(t):
     t.run("run", "--ephemeral", "-c", "echo x > mine").ok()
     r = t.run("learn", "--", "true")
     equal(r.code, 2)
@@ -175,7 +175,7 @@ def what_is_staged_stays(t):
 
 
 @test
-def wrong_usage_is_one_line(t):
+def learn_reports_wrong_usage_in_one_line(t):
     for words, text in (
             (["--rounds", "0", "--", "true"], "--rounds is 1 to"),
             (["--rounds", "x", "--", "true"], "--rounds is 1 to"),

@@ -15,7 +15,7 @@ from terminal import Terminal
 
 
 @test
-def time_runs_out(t):
+def timeout_ends_the_command_with_124(t):
     r = t.inside("sleep", "1000", options=["--timeout", "300ms"])
     r.ended(124)
     contains(r.err, "cloche: ")
@@ -24,7 +24,7 @@ def time_runs_out(t):
 
 
 @test
-def a_terminal_that_stands_still_does_not_stop_the_clock(t):
+def a_stopped_terminal_does_not_delay_the_timeout(t):
     """Something is said meanwhile, which nobody can write down before Ctrl-Q"""
     taken = socket.create_server(("127.0.0.1", 0))
     settings = {"sandbox": {"network": {"allowLocalBinding": True}}}
@@ -57,7 +57,7 @@ def children_of(pid, name=""):
 
 
 @test
-def no_command_stops_the_terminal_for_good(t):
+def a_command_cannot_stop_terminal_output(t):
     code = """
 import os, termios
 fd = os.open("/dev/tty", os.O_RDWR)
@@ -72,14 +72,14 @@ else: termios.tcflow(fd, termios.TCOON); print("stopped", flush=True)
 
 
 @test
-def a_stubborn_command_is_ended_too(t):
+def a_command_that_ignores_SIGTERM_is_killed(t):
     r = t.shell("trap '' TERM INT HUP; sleep 1000 & sleep 1000; sleep 1000",
                 options=["--timeout", "1s"])
     r.ended(124)
 
 
 @test
-def durations_are_understood_or_refused(t):
+def durations_are_parsed_or_refused(t):
     for good in ("1s", "2m", "1h", "500ms", "5"):
         t.inside("true", options=["--timeout", good]).ok(good)
     for bad in ("", "x", "-1s", "1y", "1e9h", "0x1s", "99999999999999999999s"):
@@ -94,7 +94,7 @@ def attempt(t, words, *options):
 
 
 @test
-def memory_runs_out(t):
+def memory_limits_the_command(t):
     attempt(t, "memory 256").ok("the control")
     attempt(t, "memory 16", "--memory", "512M").ok()
     r = attempt(t, "memory 256", "--memory", "64M")
@@ -104,7 +104,7 @@ def memory_runs_out(t):
 
 
 @test
-def processes_run_out(t):
+def pids_limits_the_command(t):
     attempt(t, "processes 80").ok("the control")
     attempt(t, "processes 10", "--pids", "40").ok()
     r = attempt(t, "processes 80", "--pids", "40")
@@ -114,7 +114,7 @@ def processes_run_out(t):
 
 
 @test
-def the_command_alone_is_counted(t):
+def pids_counts_only_the_commands_processes(t):
     """Where a control group counts; otherwise each process does for itself"""
     if "count for the whole sandbox" not in t.run("doctor").out:
         return
@@ -124,7 +124,7 @@ def the_command_alone_is_counted(t):
 
 
 @test
-def files_grow_too_large(t):
+def file_size_limits_the_command(t):
     attempt(t, "fill 8 control").ok("the control")
     attempt(t, "fill 2 small", "--file-size", "4M").ok()
     r = t.shell("head -c 8M /dev/zero > large", options=["--file-size", "4M"])
@@ -135,7 +135,7 @@ def files_grow_too_large(t):
 
 
 @test
-def sizes_are_understood_or_refused(t):
+def sizes_are_parsed_or_refused(t):
     for good in ("64M", "1G", "134217728", "2GiB"):
         t.inside("true", options=["--memory", good]).ok(good)
     for option in ("--memory", "--pids", "--file-size"):
@@ -145,7 +145,7 @@ def sizes_are_understood_or_refused(t):
 
 
 @test
-def a_limit_above_the_callers_own_leaves_that_in_force(t):
+def a_limit_above_the_callers_keeps_the_callers(t):
     """Where there is no control group, it is the kernel's for each process"""
     show = "ulimit -f; ulimit -u"
     wide = ["--pids", "4194304", "--file-size", "1T"]
@@ -166,7 +166,7 @@ def records(t):
 
 
 @test
-def a_limit_that_was_hit_has_a_record(t):
+def an_exceeded_limit_is_recorded(t):
     events = ["--events", t.away + "/events"]
     r = t.inside("sleep", "1000", options=[*events, "--timeout", "300ms"])
     equal(r.err.count("\n"), 1, "told once", r.err)
@@ -188,7 +188,7 @@ def a_limit_that_was_hit_has_a_record(t):
 
 
 @test
-def output_ends_where_it_may(t):
+def output_is_cut_at_its_limit(t):
     rules = t.write("r", json.dumps({"sandbox": {"limits": {"output": 1000}}}))
 
     def prints(script, **more):
@@ -232,14 +232,14 @@ def a_slow_reader_does_not_block_the_supervisor(t):
 
 
 @test
-def when_time_runs_out_no_other_limit_is_blamed(t):
+def a_timeout_reports_no_other_limit(t):
     r = t.inside("sleep", "1000", options=["--timeout", "300ms", "--memory",
                                            "1G", "--pids", "500"]).ended(124)
     equal(len(r.err.splitlines()), 1, r.err)
 
 
 @test
-def an_untouched_limit_says_nothing(t):
+def an_unreached_limit_prints_nothing(t):
     r = t.inside("true", options=["--timeout", "1m", "--memory", "1G",
                                   "--pids", "500", "--file-size", "1G"]).ok()
     equal(r.err, "")

@@ -10,7 +10,7 @@ from tap import *
 
 
 @test
-def what_a_symbolic_link_points_to_decides(t):
+def rules_apply_to_the_target_of_a_symlink(t):
     t.write(t.away + "/target", "old")
     os.symlink(t.away + "/target", t.dir + "/link")
     t.shell("echo new > link")
@@ -38,7 +38,7 @@ def what_a_symbolic_link_points_to_decides(t):
 
 
 @test
-def a_home_behind_a_link_is_the_home(t):
+def a_symlinked_home_is_treated_as_the_home(t):
     """What is hidden there is told of, and all of it is never suggested"""
     need_fuse()
     t.write(t.home + "/.ssh/id_rsa", "SECRET")
@@ -50,7 +50,7 @@ def a_home_behind_a_link_is_the_home(t):
 
 
 @test
-def a_link_into_a_closed_directory_hides_what_it_led_to(t):
+def a_denied_symlink_hides_its_target_in_an_unreadable_directory(t):
     """Deep enough that nobody looks there for protected names"""
     t.write("a/b/c/d/conf/.env", "SECRET")
     os.symlink("a/b/c/d/conf/.env", t.dir + "/link")
@@ -69,7 +69,7 @@ def a_link_into_a_closed_directory_hides_what_it_led_to(t):
 
 
 @test
-def roots_elsewhere(t):
+def symlinks_to_roots_outside_the_home_work(t):
     """Where a link may be anybody's: neither in the home nor among temporary
     files. What is made there may be a link; what is reached by one is a root
     like any other.

@@ -32,7 +32,7 @@ def mounts(r):
 
 
 @test
-def many_denied_files_stay_as_they_are(t):
+def two_hundred_denied_files_cannot_be_changed(t):
     names = [f"{t.dir}/d/{i}" for i in range(200)]
     os.symlink("d/0", t.dir + "/link")
     file = many(t, allowWrite=[t.dir], denyRead=[t.dir + "/d/hidden"],
@@ -53,7 +53,7 @@ def many_denied_files_stay_as_they_are(t):
 
 
 @test
-def many_roots_and_many_shown_in_what_is_hidden(t):
+def many_roots_and_shown_paths_in_a_hidden_directory_work(t):
     roots = [f"{t.away}/d/{i}" for i in range(0, 80)]
     shown = [f"{t.away}/d/{i}" for i in range(80, 160)]
     file = many(t, allowWrite=[t.dir, *roots], denyRead=[t.away + "/d"],
@@ -74,7 +74,7 @@ def many_roots_and_many_shown_in_what_is_hidden(t):
 
 
 @test
-def more_names_than_are_looked_at_are_not_moved_away_from_a_pattern(t):
+def a_directory_with_too_many_names_is_not_moved_away_from_a_pattern(t):
     """Any of them may be what it denies"""
     limit = 1 << 16
     os.makedirs("in/conf")

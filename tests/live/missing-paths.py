@@ -32,7 +32,7 @@ def the_suggestion_for_a_new_file_of_the_home_is_enough(t):
 
 
 @test
-def nothing_but_that(t):
+def a_rule_for_a_missing_path_allows_nothing_else(t):
     r = t.shell("""echo x > ~/new.old; mkdir ~/newer; echo x > ~/new
 ln -s /etc ~/link; mv ~/new ~/moved; rm ~/new && echo gone""",
                 options=allows("~/new"))
@@ -46,7 +46,7 @@ ln -s /etc ~/link; mv ~/new ~/moved; rm ~/new && echo gone""",
 
 
 @test
-def a_directory_is_like_any_writable_one(t):
+def a_created_directory_behaves_like_any_writable_one(t):
     git = need("git")
     r = t.shell(f"""mkdir ~/new && cd ~/new && {git} init -q . && echo a > a
 {git} add a && {git} -c user.name=a -c user.email=b commit -qm 1
@@ -64,7 +64,7 @@ echo x > .git/hooks/pre-commit; echo x > .bashrc; mkdir d/.vscode
 
 
 @test
-def a_directory_is_a_mount_once_it_is_there(t):
+def a_created_directory_becomes_a_mount(t):
     """access() and what is done to open files ask for that"""
     for what in (t.away, "~/new"):
         r = t.inside("/usr/bin/python3", "-c", """
@@ -89,7 +89,7 @@ open(new + "/b", "w").close()
 
 
 @test
-def a_slash_behind_a_file_is_an_error_there_too(t):
+def a_trailing_slash_after_a_file_fails_as_usual(t):
     """Such calls are made by us, on names"""
     r = t.inside("/usr/bin/python3", "-c", """
 import errno, os
@@ -113,7 +113,7 @@ os.rename("new/a", "new/c")""", options=allows("~/new"))
 
 
 @test
-def what_a_pattern_allows_can_be_made(t):
+def paths_that_match_an_allow_pattern_can_be_created(t):
     os.mkdir(t.home + "/out-old")
     r = t.shell("""echo a > ~/out-old/a; echo b > ~/out-file; mkdir ~/out-new
 mkdir ~/out-new/d && echo c > ~/out-new/d/c; echo x > ~/out-new/.bashrc
@@ -131,7 +131,7 @@ echo x > ~/other; mv ~/out-file ~/other; cat ~/out-*/a ~/out-file""",
 
 
 @test
-def nothing_held_is_reached_from_there(t):
+def renames_from_a_created_directory_respect_protected_names(t):
     """Both ends of a rename are judged, whatever mounts they are on"""
     git, python = need("git"), need("python3")
     t.outside(git, "init", "-q", ".").ok()
@@ -172,7 +172,7 @@ print(open(new + "z").read())
 
 
 @test
-def a_planted_link_leads_nowhere(t):
+def a_rule_through_a_planted_symlink_is_dropped(t):
     os.symlink(t.home, "out")
     r = t.shell("echo x > out/new; echo x > ~/new", options=allows("./out/new"))
     contains(r.err, "nothing is allowed there")
@@ -201,7 +201,7 @@ for name in ("HEAD", "hooks/pre-commit", "config"):
 
 
 @test
-def what_is_staged_is_not_made(t):
+def missing_paths_are_staged_in_an_ephemeral_run(t):
     script = "echo x > ~/new; echo x > inside; mkdir ~/out-d"
     r = t.shell(script, options=("--ephemeral", *allows("~/new", "~/out-*")))
     for name in ("new", "out-d", "project/inside"):
@@ -226,7 +226,7 @@ def what_is_staged_is_not_made(t):
 
 
 @test
-def hidden_and_private_places_have_nothing_to_make(t):
+def missing_paths_in_hidden_or_private_directories_are_not_created(t):
     t.write(t.home + "/.ssh/id", "key")
     r = t.shell("echo x > ~/.ssh/new", options=allows("~/.ssh/new"))
     check(r.code and not t.exists(t.home + "/.ssh/new"), repr(r))
@@ -244,7 +244,7 @@ def hidden_and_private_places_have_nothing_to_make(t):
 
 
 @test
-def a_root_that_was_granted_later_is_swept_too(t):
+def a_root_granted_after_the_start_is_swept(t):
     git, new = need("git"), t.home + "/new"
     p = t.start("run", "--", "sh", "-c", f"""echo ready
 until mkdir ~/new 2>/dev/null; do sleep 0.05; done
@@ -259,7 +259,7 @@ cd ~/new && {git} init -q . && echo x > .git/hooks/pre-commit
 
 
 @test
-def a_repository_in_the_making_survives_an_edit(t):
+def a_repository_being_created_survives_an_edit(t):
     git = need("git")
     p = t.start("run", "--", "sh", "-c", f"""{git} init -q new; echo ready
 until echo x 2>/dev/null > ~/late; do sleep 0.05; done
@@ -319,7 +319,7 @@ said("no such", os.removexattr, "file", "user.other")
 
 
 @test
-def changes_and_looks_are_as_in_any_writable_directory(t):
+def metadata_changes_in_a_created_directory_work(t):
     """By a descriptor that was opened to read, as rsync and mkdir -m do"""
     run = ("/usr/bin/python3", "-c", CHANGES)
     inside = t.inside(*run, t.dir + "/plain").ok().out

@@ -54,7 +54,7 @@ sys.stdin.readline()
 
 
 @test
-def nothing_of_it_is_on_the_host(t):
+def the_gate_listens_on_no_port_of_the_host(t):
     serve("93.184.216.34", 80, b"good")
     before = listening()
     p, head = hold(t, "--allow", "good.test")
@@ -79,7 +79,7 @@ def nothing_of_it_is_on_the_host(t):
 
 
 @test
-def one_sandbox_does_not_use_anothers_gate(t):
+def a_sandbox_cannot_use_the_gate_of_another(t):
     serve("93.184.216.34", 80, b"good")
     p, head = hold(t, "--allow", "good.test")
     equal(head, "HTTP/1.1 200")
@@ -90,7 +90,7 @@ def one_sandbox_does_not_use_anothers_gate(t):
 
 
 @test
-def the_lan_does_not_reach_a_published_port(t):
+def a_published_port_is_unreachable_from_the_lan(t):
     # Somebody on the same wire: another namespace, joined to ours by a cable
     peer = subprocess.Popen(["unshare", "-n", "sleep", "1000"])
     try:

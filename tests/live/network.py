@@ -55,7 +55,7 @@ except OSError as e: print(type(e).__name__)
 
 
 @test
-def an_allowed_address_is_reached_by_proxy_and_the_variables_say_where(t):
+def an_allowed_address_is_reached_through_the_proxy_variables(t):
     server = Server()
     r = python(t, f'''
 import os
@@ -107,7 +107,7 @@ os.wait()
 
 
 @test
-def a_refusal_by_a_child_is_not_its_parents(t):
+def a_childs_refusal_is_not_attributed_to_its_parent(t):
     events = os.path.join(t.away, "events")
     p = t.start("run", "--events", events, "--", "/usr/bin/python3", "-c", FETCH + """
 import os
@@ -154,7 +154,7 @@ class ParentProxy:
 
 
 @test
-def the_callers_own_proxy_is_on_the_way(t):
+def the_callers_proxy_becomes_the_parent_proxy(t):
     proxy = ParentProxy()
     code = """
 import os
@@ -184,7 +184,7 @@ print([v for v in os.environ.values() if "pw" in v])
 
 
 @test
-def what_was_sent_last_arrives(t):
+def data_sent_right_before_exit_arrives(t):
     address = own_address()
     total, done = [], threading.Semaphore(0)
     listener = socket.create_server((address, 0))
@@ -255,7 +255,7 @@ for address in (("192.0.2.77", 443), ("192.0.2.77", 80), ("192.0.2.77", 8123), (
 
 
 @test
-def a_silent_connection_is_kept_alive(t):
+def an_idle_connection_has_keepalive(t):
     server = Server()
     p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--",
                 "/usr/bin/python3", "-c", FETCH + f"""
@@ -276,7 +276,7 @@ sys.stdin.readline()
 
 
 @as_root
-def nothing_is_left_for_a_process_1_that_does_not_reap(t):
+def a_run_leaves_no_zombie_for_process_1(t):
     script = t.write("first.py", """
 import glob, subprocess, sys
 for i in range(3):
@@ -313,7 +313,7 @@ def low_port():
 
 
 @test
-def a_server_that_is_only_inside_says_so(t):
+def a_server_without_publish_prints_a_hint(t):
     port = low_port()
     line = f"--publish {port} makes it reachable from the host\n".encode()
     p, _ = serve_inside(t, port, "-v")
@@ -330,7 +330,7 @@ def a_server_that_is_only_inside_says_so(t):
 
 
 @test
-def the_port_hint_goes_to_the_terminal(t):
+def the_publish_hint_is_printed_on_the_terminal(t):
     port = low_port()
     t.write("serve.py", SERVE)
     with Terminal(["sh", "-c", f"{CLOCHE} run -- python3 serve.py {port} >log 2>&1"],
@@ -361,7 +361,7 @@ def a_server_in_another_sandbox_of_the_project_is_named(t):
 
 
 @test
-def no_network_is_reported_too(t):
+def attempts_under_net_none_are_reported(t):
     code = """
 import errno
 print(errno.errorcode[socket.socket().connect_ex(("192.0.2.77", 443))])
@@ -380,7 +380,7 @@ except OSError: print("no such name")
 
 
 @test
-def destinations_on_demand_are_let_go(t):
+def destinations_captured_on_demand_are_released(t):
     # Allowed, and then not: the gate resets them
     file = t.write(t.away + "/s.json", '{"network": {"deniedResolvedAddresses": ["192.0.2.0/24"]}}')
     r = python(t, """
@@ -407,7 +407,7 @@ def own_address():
 
 
 @test
-def a_port_of_the_host_is_a_port_inside(t):
+def host_port_makes_a_host_port_reachable(t):
     server = Server()
     code = f'''
 s = socket.create_connection(("localhost", {server.port}), 10); print(s.recv(9))
@@ -418,7 +418,7 @@ s = socket.create_connection(("localhost", {server.port}), 10); print(s.recv(9))
 
 
 @test
-def a_published_port_is_a_port_of_the_host(t):
+def publish_makes_a_port_reachable_from_the_host(t):
     port = free_port()
     p = t.start("run", "--publish", str(port), "--", "/usr/bin/python3", "-c", f'''
 import socket
@@ -438,7 +438,7 @@ s, a = l.accept(); s.sendall(b"from inside"); s.close()
 
 
 @test
-def impossible_options_are_reported_before_anything_runs(t):
+def impossible_network_options_are_refused_at_the_start(t):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         for options in (["--publish", taken.getsockname()[1]],
                         ["--control-fd", 99]):
@@ -450,7 +450,7 @@ def impossible_options_are_reported_before_anything_runs(t):
 
 
 @test
-def whatever_listens_inside_is_a_port_of_the_host_if_allowed(t):
+def allowLocalBinding_publishes_every_listening_port(t):
     settings = t.write("local.json", json.dumps(
         {"network": {"allowLocalBinding": True}}))
     code = """
@@ -526,7 +526,7 @@ def start_asking(t, code):
 
 
 @test
-def a_closed_control_socket_is_a_refusal(t):
+def a_closed_control_socket_refuses_the_request(t):
     server = Server()
     p, ours = start_asking(t, knock(server))
     with ours:
@@ -542,7 +542,7 @@ def written_down(t, server):
 
 
 @test
-def always_from_a_program_is_written_down_too(t):
+def the_answer_always_from_a_program_is_stored(t):
     server = Server()
     p, ours = start_asking(t, knock(server))
     lines = ours.makefile("rw")
@@ -555,7 +555,7 @@ def always_from_a_program_is_written_down_too(t):
 
 
 @test
-def a_program_answers_and_updates_on_the_control_descriptor(t):
+def a_program_answers_and_updates_through_control_fd(t):
     server = Server()
     p, ours = start_asking(t, FETCH + f'''
 print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)

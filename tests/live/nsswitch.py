@@ -51,7 +51,7 @@ def is_static():
 
 
 @test
-def files_and_dns_need_no_other_program(t):
+def nsswitch_with_files_and_dns_uses_the_built_in_resolver(t):
     programs, err = resolver_for(t, "files dns")
     equal(programs, {os.path.basename(os.environ["CLOCHE"])})
     # The name is allowed: what is missing is the address
@@ -59,7 +59,7 @@ def files_and_dns_need_no_other_program(t):
 
 
 @test
-def other_modules_get_the_systems_library(t):
+def other_nsswitch_modules_use_the_systems_resolver(t):
     programs, err = resolver_for(t, "files myhostname")
     equal(programs, {"cloche-resolve" if is_static()
                      else os.path.basename(os.environ["CLOCHE"])})

@@ -19,7 +19,7 @@ def opens(path):
 
 
 @test
-def settings_that_are_read_cannot_be_written_in_any_profile(t):
+def settings_files_cannot_be_written_in_any_profile(t):
     """What the first run writes must not be what the second obeys"""
     script = 'mkdir -p .claude; printf %s "$1" >"$2"; echo x >"$3"'
     for profile in ("default", "srt"):
@@ -60,7 +60,7 @@ def an_unobserved_denied_path_is_quarantined_afterwards(t):
 
 
 @test
-def the_settings_of_others_in_a_home_that_may_be_written(t):
+def agents_settings_in_a_writable_home_are_quarantined(t):
     t.freeze()
     names = (".claude.json", ".claude/skills")
     r = t.shell(f"echo '{{}}' | tee {' '.join(names)} >plain", cwd=t.home,
@@ -71,7 +71,7 @@ def the_settings_of_others_in_a_home_that_may_be_written(t):
 
 
 @test
-def what_runs_unasked_in_a_home_that_may_be_written(t):
+def startup_files_in_a_writable_home_are_protected(t):
     there = (".bashrc", ".config/git/config", ".config/fish/config.fish",
              ".vim/plugin/x.vim", ".xprofile")
     missing = (".profile", ".config/autostart/x.desktop", ".bash_aliases",
@@ -94,7 +94,7 @@ done""", cwd=t.home, options=(*options, "--write", t.home))
 
 
 @test
-def the_hooks_that_put_an_agent_into_the_sandbox(t):
+def installed_hooks_of_agents_cannot_be_changed(t):
     for agent in ("claude", "codex", "gemini", "cursor"):
         t.run("hook", "install", agent, "--scope", "project").ok()
     names = (".claude/settings.json", ".codex/hooks.json",
@@ -108,7 +108,7 @@ do echo '{{}}' > $name; done; mv .gemini .old; mkdir .gemini; > plain""")
 
 
 @test
-def a_start_that_fails_says_why_and_leaves_no_journal(t):
+def a_failed_start_prints_a_reason_and_leaves_no_journal(t):
     """A journal says that a run was killed: the next one would clean up after
     it, and what the user has made meanwhile is what it would find
     """
@@ -155,7 +155,7 @@ def started(t, script, *options, cwd=None):
 
 
 @test
-def an_empty_directory_of_the_users_stays(t):
+def empty_directories_of_the_user_are_kept(t):
     """However short the time since it was made"""
     ours = (".config", ".cache", ".local/state")
     for options in ((), UNSEEN):
@@ -170,7 +170,7 @@ def an_empty_directory_of_the_users_stays(t):
 
 
 @test
-def what_was_there_before_a_killed_run_stays(t):
+def files_from_before_a_killed_run_are_kept(t):
     """In a profile, or with a setting, that does not protect it, nobody notes it;
     whoever cleans up afterwards protects all
     """
@@ -197,7 +197,7 @@ def what_was_there_before_a_killed_run_stays(t):
 
 
 @test
-def a_home_that_is_a_link_and_may_be_written(t):
+def a_writable_symlinked_home_is_protected(t):
     """The user's own policy is not the command's to make"""
     os.symlink(t.home, t.away + "/home")
     policy = {"filesystem": {"allowWrite": [t.away]}}
@@ -214,7 +214,7 @@ def a_home_that_is_a_link_and_may_be_written(t):
 
 
 @test
-def a_link_on_the_way_to_the_temporary_directory(t):
+def a_symlink_on_the_path_to_tmp_works(t):
     os.symlink(t.home, t.away + "/home")
     os.makedirs(t.away + "/other")
     os.symlink(t.away, t.away + "/other/.cache")
@@ -226,7 +226,7 @@ def a_link_on_the_way_to_the_temporary_directory(t):
 
 
 @test
-def the_end_of_one_run_uncovers_nothing_in_another(t):
+def the_end_of_one_run_unmasks_nothing_in_another(t):
     """Both in a bare home, one of them may write the home"""
     p = started(t, "echo ready; read x; echo x >.local/state/cloche/new; "
                 "ls -A .local/state/cloche; echo end", "--write", t.home,

@@ -15,7 +15,7 @@ REFUSE = os.environ.get("REFUSE", "")
 
 
 @test
-def planted_names_are_refused_or_moved_away(t):
+def planted_names_are_refused_or_quarantined(t):
     need("git")
     script = ("mkdir -p .vscode && echo x > .vscode/tasks.json; "
               "echo x > .mcp.json; git init -q n && "
@@ -38,7 +38,7 @@ def planted_names_are_refused_or_moved_away(t):
 
 
 @test
-def modes_do_not_save_a_plant(t):
+def planted_files_with_restrictive_modes_are_quarantined(t):
     """git runs a hook in a directory that nobody may list, and obeys settings
     in one that nobody may write
     """
@@ -83,7 +83,7 @@ def commits_in(t, place, repository):
 
 
 @test
-def git_directories_have_any_name(t):
+def git_directories_of_any_name_are_protected(t):
     """All that git needs is HEAD, objects and refs; and a file .git that names
     the place
     """
@@ -117,7 +117,7 @@ echo done"""
 
 
 @test
-def submodules_are_not_led_elsewhere(t):
+def a_symlink_in_place_of_a_submodule_is_quarantined(t):
     """Nobody watches: a link takes the place of a submodule's git directory"""
     need("git")
     script = """
@@ -162,7 +162,7 @@ def a_killed_run_is_cleaned_up_by_the_next(t):
 
 
 @test
-def what_a_killed_run_planted_is_not_obeyed_by_the_next(t):
+def settings_planted_by_a_killed_run_grant_nothing(t):
     path = os.path.join(t.away, "never")
     t.write("grant", json.dumps(
         {"sandbox": {"filesystem": {"allowWrite": [t.away]}}}))
@@ -184,7 +184,7 @@ def what_a_killed_run_planted_is_not_obeyed_by_the_next(t):
 
 
 @test
-def the_host_sees_no_ghost_and_a_kill_leaves_none(t):
+def mount_points_never_appear_on_the_host(t):
     need("git")
     t.outside("git", "init", "-q").ok()
     before = tree(t.dir)
@@ -221,7 +221,7 @@ def a_file_called_config_stays_unless_it_makes_a_repository(t):
 
 
 @test
-def what_programs_run_unasked_is_not_made(t):
+def startup_files_of_programs_cannot_be_created(t):
     names = ("crush.json", ".crush.json", ".qwen/x", ".factory/x", ".kilocode/x",
              ".openhands/x", ".helix/x", ".Renviron", ".octaverc", ".ocamlinit",
              ".psysh.php", ".perldb", ".byebugrc", ".rdbgrc")
@@ -233,7 +233,7 @@ def what_programs_run_unasked_is_not_made(t):
 
 
 @test
-def an_old_repository_gets_no_new_hooks(t):
+def hooks_cannot_be_added_to_an_existing_repository(t):
     need("git")
     t.outside("git", "init", "-q", "deep/er/and/deep/er").ok()
     git = "deep/er/and/deep/er/.git"
@@ -243,7 +243,7 @@ def an_old_repository_gets_no_new_hooks(t):
 
 
 @test
-def a_clone_brings_its_own_names(t):
+def a_clone_may_contain_protected_names(t):
     need("git")
     t.write("origin/.vscode/settings.json", "{}")
     t.write("origin/file", "x")
@@ -256,7 +256,7 @@ def a_clone_brings_its_own_names(t):
 
 
 @test
-def a_plant_in_the_settings_decides_nothing(t):
+def planted_settings_grant_nothing(t):
     path = os.path.join(t.away, "never")
     grant = json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
     t.write("grant", grant)
@@ -268,7 +268,7 @@ def a_plant_in_the_settings_decides_nothing(t):
 
 
 @test
-def whoever_plants_all_day_does_not_fill_the_quarantine(t):
+def repeated_plants_do_not_fill_the_quarantine(t):
     """And none of it stays: somebody outside may look at any time"""
     r = t.run("run", "--observe", "off", "--", "/usr/bin/python3", "-c", """
 import os, time
@@ -295,7 +295,7 @@ print(count, is_gone(".vscode"))
 
 
 @test
-def a_directory_made_anew_again_and_again_is_watched(t):
+def a_directory_recreated_repeatedly_is_watched(t):
     r = t.inside("/usr/bin/python3", "-c", """
 import os, time
 def goes():
@@ -316,7 +316,7 @@ print(count)""", options=["--observe", "off", "--quiet"]).ok()
 
 
 @test
-def a_plant_among_too_many_names_goes_at_once(t):
+def a_planted_file_is_removed_after_an_inotify_overflow(t):
     """The kernel tells of so many, and no more"""
     with open("/proc/sys/fs/inotify/max_queued_events") as file:
         limit = int(file.read())
@@ -394,7 +394,7 @@ for i in range(10):		# An edit is heard of within 20 ms
 
 
 @test
-def settings_that_come_during_a_run_are_not_the_commands_to_change(t):
+def settings_created_by_the_host_during_a_run_are_read_only(t):
     file = ".claude/settings.local.json"
     for options in (("--observe", "off"), ()):
         away = os.path.join(t.away, options[-1] if options else "on")
@@ -414,7 +414,7 @@ def settings_that_come_during_a_run_are_not_the_commands_to_change(t):
 
 
 @test
-def settings_of_another_name_that_the_command_makes_are_not_obeyed(t):
+def settings_under_other_names_made_by_the_command_grant_nothing(t):
     """No row protects them by their name: they are not read, or quarantined"""
     os.mkdir("mine")
     never = os.path.join(t.away, "never")
@@ -437,7 +437,7 @@ def settings_of_another_name_that_the_command_makes_are_not_obeyed(t):
 
 
 @test
-def what_only_an_observer_freezes_needs_one(t):
+def runs_that_need_an_observer_are_refused_without_one(t):
     """A name that the next run obeys has no mount before it exists"""
     bin, tried = t.dir + "/bin", t.away + "/tried"
     os.makedirs(bin)

@@ -123,7 +123,7 @@ def compare(t, dice, policy, found, what):
 
 
 @test(timeout=60 + POLICIES)
-def a_process_inside_can_do_what_the_reference_says(t):
+def access_under_random_policies_matches_the_reference(t):
     print(f"# CLOCHE_SEED={SEED}, {POLICIES} policies")
     done = 0
     while done < POLICIES:
@@ -143,7 +143,7 @@ def a_process_inside_can_do_what_the_reference_says(t):
 
 
 @test
-def the_comparison_finds_a_difference(t):
+def the_comparison_detects_a_difference(t):
     world = t.home + "/world"
     t.write(world + "/f", "")
     found = [world + "/f"]

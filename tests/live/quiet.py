@@ -153,7 +153,7 @@ def program(line):
 
 
 @test(timeout=900)
-def commands_that_succeed(t):
+def successful_commands_print_nothing_of_cloche(t):
     project(t)
     quiet, missing, loud = 0, [], []
     t.write("package.json", '{"name":"p","version":"1.0.0","scripts":{"test":"true"}}')
@@ -174,7 +174,7 @@ def commands_that_succeed(t):
 
 
 @test(timeout=900)
-def programs_on_a_terminal(t):
+def successful_programs_on_a_terminal_print_nothing_of_cloche(t):
     project(t)
     missing, loud = [], []
     for name, (line, typed) in TYPED.items():
@@ -191,7 +191,7 @@ def programs_on_a_terminal(t):
 
 
 @test
-def what_was_left_out_is_counted_with_v(t):
+def verbose_counts_unreported_refusals(t):
     script = "echo x 2>/dev/null > ~/.lesshst; true"
     equal(t.shell(script).ok().err, "")
     equal(t.shell(script + "; exit 141").ended(141).err, "")

@@ -30,7 +30,7 @@ def git_commits_branches_and_merges(t):
 
 
 @test
-def a_repository_can_be_made_inside(t):
+def git_init_and_clone_work(t):
     need("git")
     git_config(t)
     t.shell("git init -q new && cd new && echo 1 > a && git add a && "
@@ -72,7 +72,7 @@ def npm_installs_a_local_package(t):
 
 
 @test(timeout=600)
-def npm_has_a_cache_that_it_can_write(t):
+def npm_gets_a_writable_cache(t):
     """It ends where it cannot; the one in the home is closed"""
     need("npm")
     os.makedirs(t.home + "/.npm/_cacache/tmp")
@@ -102,7 +102,7 @@ CACHES = {"GOCACHE": (".cache/go-build", "/tmp/go-build"),
 
 
 @test
-def pip_has_a_cache_and_does_not_complain(t):
+def pip_gets_a_writable_cache(t):
     need("pip")
     r = t.inside("pip", "list").ok()
     lacks(r.out + r.err, "WARNING")
@@ -110,7 +110,7 @@ def pip_has_a_cache_and_does_not_complain(t):
 
 
 @test
-def what_the_host_has_stays_where_programs_only_read_it(t):
+def read_only_caches_of_the_host_are_used(t):
     script = "echo ${PLAYWRIGHT_BROWSERS_PATH:-none}"
     equal(t.shell(script).ok().out, "/tmp/ms-playwright\n")
     os.makedirs(t.home + "/.cache/ms-playwright/chromium-1")
@@ -120,7 +120,7 @@ def what_the_host_has_stays_where_programs_only_read_it(t):
 
 
 @test_if(shutil.which("mvn"))
-def maven_has_a_repository_that_it_can_write(t):
+def maven_gets_a_writable_repository(t):
     os.makedirs(t.home + "/.m2/repository")
     t.inside("mvn", "-o", "-q", "help:help", timeout=300)	# Has no plugins
     equal(t.shell("ls -d /tmp/m2").ok().out, "/tmp/m2\n")
@@ -128,7 +128,7 @@ def maven_has_a_repository_that_it_can_write(t):
 
 
 @test_if(shutil.which("cargo"))
-def cargo_builds_beside_a_closed_home(t):
+def cargo_builds_with_a_read_only_home(t):
     os.makedirs(t.home + "/.cargo")
     t.inside("cargo", "init", "-q", "--name", "p", timeout=300).ok()
     t.inside("cargo", "build", "-q", "--offline", timeout=300).ok()
@@ -136,7 +136,7 @@ def cargo_builds_beside_a_closed_home(t):
 
 
 @test
-def so_have_other_programs_that_end_without(t):
+def ccache_gets_a_writable_cache(t):
     ccache, cc = need("ccache"), need("cc")
     t.write("a.c", "int a;\n")
     build = (ccache, cc, "-c", "a.c")
@@ -218,7 +218,7 @@ PIP_CONF = "[global]\nindex-url = https://me:word@pypi.example.org/simple\n"
 
 
 @test
-def a_registry_stays_when_its_token_is_hidden(t):
+def npm_reads_its_registry_while_the_token_is_hidden(t):
     """A package manager that cannot read the name would ask the public one"""
     npm = need("npm")
     for options in ((), ("--profile", "home"), ("--observe", "off")):
@@ -240,7 +240,7 @@ def a_registry_stays_when_its_token_is_hidden(t):
 
 
 @test
-def a_registry_file_that_the_host_saves_anew_is_hidden(t):
+def a_saved_npmrc_is_hidden_again(t):
     """The old copy without its token, or nothing, is in its place"""
     npmrc = t.write(t.home + "/.npmrc", NPMRC)
     with t.start("run", "--", "sh", "-c", f"cat {npmrc}; read x; "

@@ -27,7 +27,7 @@ def attempts(t, text, options=()):
 
 
 @test
-def what_only_touches_is_seen_too(t):
+def refused_metadata_changes_are_recorded(t):
     for name in "abcdef":
         t.write(os.path.join(t.away, name), "old")
     os.symlink("f", os.path.join(t.away, "l"))
@@ -52,7 +52,7 @@ os.utime(os.open("own", os.O_RDONLY))
 
 
 @test
-def what_leaves_or_comes_is_seen(t):
+def refused_renames_across_roots_are_recorded(t):
     elsewhere = os.path.join(t.home, "elsewhere")	# On the same mount
     away = t.write(elsewhere + "/file", "old")
     t.write("own", "new")
@@ -82,7 +82,7 @@ def obey(t):
 
 
 @test
-def what_is_suggested_lets_a_name_go(t):
+def the_suggested_rule_allows_removing_and_renaming(t):
     for command, gone in [("rm {0}/a", "a"), ("mv {0}/b {0}/c", "b"),
                           ("mv {0}/d here", "d"), ("rm -r {0}/dir", "dir"),
                           ("touch -hd @1 {0}/link", None)]:
@@ -102,7 +102,7 @@ def what_is_suggested_lets_a_name_go(t):
 
 
 @test
-def a_directory_that_is_wanted_is_suggested_itself(t):
+def a_refused_directory_is_suggested_itself(t):
     deep = t.away + "/cache/tool"
     os.mkdir(t.away + "/cache")
     r = t.shell(f"mkdir {deep}; echo x > {deep}x")
@@ -113,7 +113,7 @@ def a_directory_that_is_wanted_is_suggested_itself(t):
 
 
 @test
-def what_is_hidden_by_default_can_be_allowed_to_be_written(t):
+def the_suggested_rule_allows_writes_in_a_hidden_directory(t):
     """A directory for a name that nobody knows beforehand"""
     t.write(t.home + "/.kube/config", "x")
     line = "echo > ~/.kube/.#lock"
@@ -128,7 +128,7 @@ def what_is_hidden_by_default_can_be_allowed_to_be_written(t):
 
 
 @test
-def a_file_that_may_be_written_does_not_go_unseen(t):
+def removing_a_writable_file_is_refused_and_recorded(t):
     path = os.path.join(t.away, "file")
     t.write(path, "old")
     r = t.inside("sh", "-c", f"echo new > {path} && ! rm {path}",
@@ -139,7 +139,7 @@ def a_file_that_may_be_written_does_not_go_unseen(t):
 
 
 @test
-def what_a_running_command_is_given_can_be_copied_to(t):
+def a_directory_granted_after_the_start_can_be_copied_to(t):
     os.makedirs(os.path.join(t.dir, "from", "sub"))
     t.write("from/sub/file", "text")
     os.utime(os.path.join(t.dir, "from", "sub"), (1, 2))
@@ -167,7 +167,7 @@ except OSError as e: print(e.errno)
 
 
 @test
-def an_edit_that_waits_for_the_next_run_says_so(t):
+def an_edit_that_applies_to_the_next_run_is_reported(t):
     settings = t.home + "/.claude/settings.json"
     def edit(**sandbox):
         t.write(settings + ".new", json.dumps({"sandbox": sandbox}))
@@ -232,7 +232,7 @@ def a_lack_of_inotify_instances_is_reported(t):
 
 
 @test
-def a_reader_of_events_that_is_gone_ends_no_command(t):
+def a_closed_events_pipe_does_not_end_the_command(t):
     read, write = os.pipe()
     os.close(read)
     p = t.start("run", "--events", str(write), "--", "sh", "-c",
@@ -262,7 +262,7 @@ def a_closed_standard_error_does_not_end_the_command(t):
 
 
 @test
-def a_reader_that_is_gone_hides_no_exit_status(t):
+def a_closed_reader_does_not_change_the_exit_status(t):
     """Whatever we have to say, and whenever: the command's end is told"""
     refused = f"(echo > {t.away}/new) 2>/dev/null; "
     t.write("bad.json", "{")
@@ -299,7 +299,7 @@ def refusals_can_be_followed(t):
 
 
 @test
-def what_an_option_denies_is_not_allowed_by_an_edit(t):
+def denials_by_an_option_suggest_changing_the_option(t):
     t.write("hidden", "x")
     t.write("kept", "x")
     r = t.shell("cat hidden; echo > kept", options=[
@@ -348,7 +348,7 @@ sys.exit(int(sys.argv[1]))
 
 
 @test
-def the_hosts_localhost_is_hinted_at(t):
+def a_refused_localhost_connection_suggests_host_port(t):
     """If the command fails, and no server inside has that port"""
     for family, address in ((socket.AF_INET, "127.0.0.1"),
                             (socket.AF_INET6, "::1"), (socket.AF_INET6, "::")):
@@ -387,7 +387,7 @@ if "fail" in sys.argv: sys.exit(1)
 
 
 @test
-def what_would_fail_anyway_is_no_refusal(t):
+def calls_that_fail_anyway_are_not_recorded(t):
     t.write(os.path.join(t.away, "file"), "old")
     os.symlink("file", os.path.join(t.away, "link"))
     r = t.shell(f"cd {t.away}; cp file none/; cp file file/; true > new/; "
@@ -400,7 +400,7 @@ def what_would_fail_anyway_is_no_refusal(t):
 
 
 @test
-def what_is_denied_and_missing_is_missing(t):
+def a_missing_denied_file_fails_with_ENOENT(t):
     hidden = os.path.join(t.away, "hidden")
     t.write(os.path.join(hidden, "there"), "text")
     t.write("there.env", "text")
@@ -433,7 +433,7 @@ def open_in_root(dir, path, flags):
 
 
 @test
-def a_directory_can_be_the_root_of_one_call(t):
+def openat2_with_RESOLVE_IN_ROOT_is_observed(t):
     """Where openat2() is: with nested namespaces alone"""
     nested = '{"sandbox": {"allowNestedUserNamespaces": true}}'
     t.write("sub/file", "text")

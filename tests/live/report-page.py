@@ -134,7 +134,7 @@ def contrast(a, b):
 
 
 @test
-def every_text_has_contrast_aa(t):
+def every_text_has_WCAG_AA_contrast(t):
     page = t.run("report").ok().out
     schemes = re.findall(r":root \{([^}]*)\}", page)
     equal(len(schemes), 2, "light and dark")
@@ -148,7 +148,7 @@ def every_text_has_contrast_aa(t):
 
 
 @in_browser
-def hostile_names_are_inert(t):
+def names_with_markup_are_shown_as_text(t):
     with browser(t) as page:
         address = page_of(t, hostile_store())
         page.open(address)
@@ -216,7 +216,7 @@ def filters_and_keys_work(t):
 
 
 @in_browser
-def a_hundred_thousand_refusals_load(t):
+def a_page_of_100000_refusals_loads(t):
     with browser(t) as page:
         address = page_of(t, run_line() + "".join(
             refusal(i, f"/usr/lib/node_modules/package-{i % 977}/dist/file-{i}.js",
@@ -232,7 +232,7 @@ def a_hundred_thousand_refusals_load(t):
 
 
 @in_browser
-def an_installation_by_npm_is_shown(t):
+def refusals_of_npm_install_are_shown(t):
     npm = need("npm")
     serve_registries()
     script = ("touch $HOME/.npm-planted; curl -s http://telemetry.test/beacon; mkdir -p /usr/lib/planted; "
@@ -284,7 +284,7 @@ def look(page, address, name):
 
 
 @in_browser
-def it_fits_wide_and_narrow_light_and_dark(t):
+def the_page_fits_wide_narrow_light_and_dark(t):
     with browser(t) as page:
         look(page, page_of(t, hostile_store()), "hostile")
 

@@ -63,7 +63,7 @@ def refusal(target, **more):
 
 
 @test
-def the_page_has_runs_and_refusals(t):
+def the_page_contains_runs_and_refusals(t):
     t.shell(f"echo x > {t.away}/a; exit 4").ended(4)
     t.inside("true", "second").ok()
     page = t.run("report").ok().out
@@ -88,7 +88,7 @@ def the_page_has_runs_and_refusals(t):
 
 
 @test
-def every_text_survives_the_compression_of_the_page(t):
+def texts_of_the_page_survive_compression(t):
     """Texts that are repeated, that begin alike, and that have other lengths in the script"""
     seed = random.randrange(1 << 30)
     chance, parts = random.Random(seed), ["/a", "b", "\u00e9", "\U0001f600", "\u2028", "\\", '"', "<&>", "\x1b", "\u202e"]
@@ -107,7 +107,7 @@ def every_text_survives_the_compression_of_the_page(t):
 
 
 @test
-def the_page_has_reached_hosts_and_refused_processes(t):
+def the_page_contains_reached_hosts_and_refused_processes(t):
     server = Server()
     t.inside("/usr/bin/python3", "-c", FETCH + f'''
 import ctypes, subprocess
@@ -138,7 +138,7 @@ subprocess.run(["/bin/touch", "/usr/lib/x"])
 
 
 @test
-def the_page_has_the_changes_that_are_staged(t):
+def the_page_contains_staged_changes(t):
     t.write("old", "one\ntwo\n")
     t.write("gone", "x\n")
     t.shell("printf 'one\\n<b>three\\n' > old; rm gone; echo y > 'new <file>'", options=["--ephemeral"]).ok()
@@ -164,7 +164,7 @@ def the_page_has_the_changes_that_are_staged(t):
 
 
 @test
-def the_page_needs_nothing_else(t):
+def the_page_references_no_other_resource(t):
     page = t.run("report").ok().out
     check(len(page) < 60 << 10, len(page))
     check(not re.search(r"(src|href|url|import)\s*[=(]", page), "a reference")
@@ -183,7 +183,7 @@ def the_page_needs_nothing_else(t):
 
 
 @test
-def hostile_names_stand_in_the_page_as_data(t):
+def names_with_markup_are_embedded_as_data(t):
     t.write(os.path.join(t.home, STORE), "".join(map(refusal, HOSTILE)) +
             '{"v":1,"torn\n{"v":8,"record":"run"}\n', 0o600)
     text = data_of(t.run("report").ok().out)
@@ -193,7 +193,7 @@ def hostile_names_stand_in_the_page_as_data(t):
 
 
 @test
-def a_terminal_gets_lines_and_no_page(t):
+def report_on_a_terminal_prints_lines(t):
     with Terminal([CLOCHE, "report"]) as term:
         term.expect("nothing is recorded yet")
         equal(term.wait(), 2)
@@ -213,7 +213,7 @@ def a_terminal_gets_lines_and_no_page(t):
 
 
 @test
-def a_page_of_one_session(t):
+def the_page_of_a_session_contains_only_its_runs(t):
     run = {"v": 1, "record": "run", "start": "2026-01-31T12:34:56.789Z", "end": "2026-01-31T12:34:57.789Z",
            "run": "RA", "command": "make", "project": "/p", "policy": "0", "tier": "full", "status": 0}
     t.write(os.path.join(t.home, STORE), json.dumps({**run, "session": "work"}) + "\n" +
@@ -227,7 +227,7 @@ def a_page_of_one_session(t):
 
 
 @test
-def the_page_is_shown_if_there_is_a_browser(t):
+def report_open_starts_the_browser(t):
     t.inside("true").ok()
     t.write(t.away + "/xdg-open", f'#!/bin/sh\necho "$@" > {t.away}/opened\n', 0o755)
     path = os.path.join(t.home, ".local/state/cloche/report.html")
@@ -244,7 +244,7 @@ def the_page_is_shown_if_there_is_a_browser(t):
 
 
 @test
-def status_says_where_it_is(t):
+def status_reports_sandbox_tier_and_network(t):
     equal(t.run("status").ended(1).out, "not sandboxed\n")
     equal(json.loads(t.run("status", "--json").ended(1).out),
           {"version": 1, "sandboxed": False, "tier": None, "network": None})

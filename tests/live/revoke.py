@@ -19,7 +19,7 @@ PTRACE_SEIZE, PTRACE_DETACH, PTRACE_O_TRACEEXIT, WALL = 0x4206, 17, 0x40, 1 << 3
 
 
 @test
-def what_an_edit_shows_counts_from_the_next_run_on(t):
+def paths_unmasked_by_an_edit_apply_to_the_next_run(t):
     """And the reload says so in one line"""
     need_fuse()
     path = t.write(t.home + "/.netrc", "machine")
@@ -37,7 +37,7 @@ def what_an_edit_shows_counts_from_the_next_run_on(t):
 
 
 @test
-def what_an_edit_hides_is_hidden(t):
+def paths_hidden_by_an_edit_are_hidden_at_once(t):
     """A file, a directory, one that is a mount; what was hidden before stays so"""
     paths = [t.write(name, "text") for name in
              (t.away + "/file", t.home + "/d/e/file", t.dir + "/sub/file")]
@@ -56,7 +56,7 @@ def what_an_edit_hides_is_hidden(t):
 
 
 @test
-def what_a_hidden_directory_shows_stays_visible(t):
+def shown_paths_stay_visible_when_an_edit_hides_their_parent(t):
     """The project lies in what an edit hides, and is as writable as before"""
     key = t.write(t.root + "/key", "text")
     shown = t.write(t.away + "/file", "text")
@@ -131,7 +131,7 @@ def a_path_granted_during_a_run_can_be_written(t):
 
 
 @test
-def without_an_observer_write_grants_wait_for_the_next_run(t):
+def write_grants_apply_to_the_next_run_without_an_observer(t):
     edit(t)
     inside = Inside(t, "--observe", "off")
     edit(t, allowWrite=[t.away])
@@ -152,7 +152,7 @@ def without_an_observer_write_grants_wait_for_the_next_run(t):
 
 
 @test
-def what_an_edit_takes_back_cannot_be_written(t):
+def revoked_write_grants_apply_at_once(t):
     """With an observer and without; even where a file is open for writing"""
     root, deep = t.away, t.away + "/kept/deep"
     t.write(deep + "/file", "text")
@@ -169,7 +169,7 @@ def what_an_edit_takes_back_cannot_be_written(t):
 
 
 @test
-def edits_that_come_fast_all_count(t):
+def rapid_edits_all_apply(t):
     marks = [t.write(t.away + "/" + n, n) for n in ("first", "second")]
     other = t.write(t.away + "/other", "other")
     inside = Inside(t)
@@ -184,7 +184,7 @@ def edits_that_come_fast_all_count(t):
 
 
 @test
-def edits_that_come_and_go_do_not_pile_up_mounts(t):
+def repeated_edits_do_not_accumulate_mounts(t):
     """What was closed stays so by the mount that it has"""
     deep = t.away + "/d/e/file"
     paths = [t.write(path, "text") for path in (t.dir + "/d/file", deep)]
@@ -250,7 +250,7 @@ def follow(t, options, edits, files):
 
 
 @test
-def edits_one_after_the_other_are_as_good_as_the_last(t):
+def successive_edits_equal_the_last_one(t):
     d, one, two, deep = (f"{t.away}/d{n}" for n in
                          ("", "/1", "/2", "/e/3"))
     e = os.path.dirname(deep)
@@ -284,7 +284,7 @@ def edits_one_after_the_other_are_as_good_as_the_last(t):
 
 
 @test
-def edits_at_random_are_as_good_as_the_last(t):
+def random_edits_equal_the_last_one(t):
     rng = random.Random(os.environ.get("CLOCHE_SEED", "7"))
     paths = [f"{top}{d}" for top in (t.away, t.dir)
              for d in ("/a", "/a/b", "/a/b/c", "/d")]
@@ -316,7 +316,7 @@ def keepers(p):
 
 
 @test
-def an_edit_in_the_middle_of_another_undoes_nothing(t):
+def concurrent_edits_undo_nothing(t):
     """The process that does the first is held up, if it can be caught
 
     The second edit repeats the first: a reader who comes late sees only that one.
@@ -353,7 +353,7 @@ def keeper(p, other=None):
 
 
 @test
-def a_keeper_that_is_killed_is_replaced(t):
+def a_killed_keeper_is_replaced(t):
     """With what it had to do; and not for ever"""
     edit(t)
     inside = Inside(t)
@@ -388,7 +388,7 @@ def is_waiting(pid):
 
 
 @as_root
-def a_keeper_begins_when_the_one_before_has_ended(t):
+def a_keeper_starts_after_the_previous_one_ended(t):
     """Its end takes as long as a debugger likes, and it might do its work till then"""
     path = t.write(t.away + "/file", "text")
     edit(t)
@@ -409,7 +409,7 @@ def a_keeper_begins_when_the_one_before_has_ended(t):
 
 
 @as_root
-def what_the_host_has_mounted_is_hidden(t):
+def mounts_of_the_host_are_hidden(t):
     """A tmpfs, which masks are, too; also one that is read-only"""
     path = t.away + "/%s"
     os.mkdir(path % "rw")

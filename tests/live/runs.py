@@ -41,7 +41,7 @@ def a_run_is_recorded_when_it_has_ended(t):
 
 
 @test
-def refusals_are_counted_and_have_the_run(t):
+def refusals_are_counted_per_run(t):
     t.shell(f"echo x > {t.away}/a; echo x > {t.away}/b; echo x > {t.away}/a; exit 2").ended(2)
     [r] = runs(t)
     equal(sum(r["refused"].values()), 3)
@@ -53,7 +53,7 @@ def refusals_are_counted_and_have_the_run(t):
 
 
 @test
-def a_run_that_was_killed_is_known(t):
+def a_killed_run_is_recorded_as_killed(t):
     p = t.start("run", "--", "sh", "-c", f"echo x > {t.away}/a; echo ready; read x",
                 stdin=subprocess.PIPE)
     equal(p.stdout.readline(), b"ready\n")
@@ -78,7 +78,7 @@ def a_run_that_was_killed_is_known(t):
 
 
 @as_root
-def a_full_disk_stops_no_run(t):
+def a_run_works_on_a_full_disk(t):
     state = os.path.join(t.home, os.path.dirname(STORE))
     os.makedirs(state, 0o700)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "tmpfs", state], check=True)
@@ -99,7 +99,7 @@ def a_full_disk_stops_no_run(t):
 
 
 @test
-def the_digest_of_a_policy_can_be_asked_for(t):
+def policy_show_digest_prints_the_recorded_digest(t):
     options = ["--allow", "registry.example.org"]
     t.inside("true", options=options).ok()
     [r] = runs(t)
@@ -108,7 +108,7 @@ def the_digest_of_a_policy_can_be_asked_for(t):
 
 
 @test
-def a_directory_of_a_config_map_is_followed(t):
+def a_policy_in_a_config_map_directory_is_read(t):
     """Names are links into ..data, which is replaced by rename"""
     tested = os.path.join(os.path.dirname(CLOCHE), "cloche-test")
     etc = os.path.join(t.away, "etc")
@@ -140,7 +140,7 @@ def a_directory_of_a_config_map_is_followed(t):
 
 
 @test
-def top_shows_what_runs(t):
+def top_lists_running_sandboxes(t):
     equal(t.run("top").ok().out, "no sandbox runs\n")
     check(not os.path.exists(os.path.join(t.home, ".local")))
     p = t.start("run", "--", "sh", "-c", f"echo x > {t.away}/a; sleep 1000 & echo ready; read x",
@@ -182,7 +182,7 @@ input()""") as other:
 
 
 @test
-def secrets_of_a_command_line_are_not_recorded(t):
+def secrets_in_a_command_line_are_not_recorded(t):
     for argv in (["--token", "hunter2"], ["DEPLOY_KEY=hunter2"], ["-u", "me:hunter2"],
                  ["https://me:hunter2@registry.example.org/?x=hunter2"],
                  ["export API_TOKEN=hunter2; make"]):
@@ -198,7 +198,7 @@ def secrets_of_a_command_line_are_not_recorded(t):
 
 
 @test
-def records_of_runs_can_be_switched_off(t):
+def run_records_can_be_disabled(t):
     t.inside("true", options=["--no-record"]).ok()
     equal(runs(t), [])
     t.write(t.home + "/.config/cloche/policy.json", '{"noRunRecords": true}')
@@ -213,7 +213,7 @@ def records_of_runs_can_be_switched_off(t):
 
 
 @test
-def a_store_that_cannot_be_written_stops_no_run(t):
+def a_run_works_with_an_unwritable_store(t):
     os.makedirs(os.path.join(t.home, os.path.dirname(STORE)), 0o700)
     os.mkdir(os.path.join(t.home, STORE))	# Not a file
     r = t.shell("echo done").ok()
@@ -221,7 +221,7 @@ def a_store_that_cannot_be_written_stops_no_run(t):
 
 
 @test
-def many_runs_at_once_are_all_recorded(t):
+def one_hundred_concurrent_runs_are_all_recorded(t):
     started = [subprocess.Popen([CLOCHE, "run", "true", str(i)]) for i in range(100)]
     for p in started:
         equal(p.wait(), 0)

@@ -89,7 +89,7 @@ FETCH = ("import sys, urllib.request as u; "
 
 
 @test
-def a_server_of_one_command_answers_the_next(t):
+def a_server_started_by_one_command_answers_the_next(t):
     t.write("page", "from inside")
     with session(t) as options:
         port = start_server(t, options)
@@ -108,7 +108,7 @@ def a_server_of_one_command_answers_the_next(t):
 
 
 @test
-def a_command_is_as_in_a_run_of_its_own(t):
+def a_command_in_a_session_runs_like_a_plain_run(t):
     os.mkdir(f"{t.dir}/sub")
     t.outside(need("git"), "init", "-q").ok()	# One project, wherever it starts
     with session(t) as options:
@@ -137,7 +137,7 @@ def a_command_is_as_in_a_run_of_its_own(t):
 
 
 @test
-def devices_are_the_sandboxs_own(t):
+def a_session_has_its_own_devices(t):
     """Opened on its mounts, so that modes of the host's cannot be changed; and silently"""
     script = ("import os, re, sys; mounts = [l.split()[0] for l in open('/proc/self/mountinfo')]; "
               "ids = [re.search(r'mnt_id:\\s*(\\d+)', open(f'/proc/self/fdinfo/{i}').read()).group(1) "
@@ -158,7 +158,7 @@ def devices_are_the_sandboxs_own(t):
 
 
 @test
-def a_command_has_every_layer_of_the_first(t):
+def every_command_has_all_layers_of_the_first(t):
     script = ("grep -E '^(NoNewPrivs|Seccomp|Cap|Uid|Gid|Groups)' /proc/self/status; "
               "readlink /proc/self/ns/*; cat /proc/self/mountinfo")
     with session(t) as options:
@@ -171,7 +171,7 @@ def a_command_has_every_layer_of_the_first(t):
 
 
 @test
-def signals_reach_the_command_and_its_end_the_caller(t):
+def signals_and_exit_status_are_forwarded(t):
     t.write("wait.py", "import os, signal, sys\n"
             "signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))\n"
             "print('ready', flush=True)\nsignal.pause()\n")
@@ -208,7 +208,7 @@ def ctrl_c_reaches_the_command(t):
 
 
 @test
-def a_command_has_a_terminal_of_its_own_not_the_callers(t):
+def a_command_gets_its_own_terminal(t):
     from terminal import Terminal
     script = ("import os, sys; print('typed', input()); "
               "print([os.ttyname(n) for n in range(3)], os.get_terminal_size(), file=sys.stderr); "
@@ -232,7 +232,7 @@ def a_command_has_a_terminal_of_its_own_not_the_callers(t):
 
 
 @test
-def a_shell_in_a_session_has_job_control_and_the_size_of_the_terminal(t):
+def a_shell_has_job_control_and_the_terminals_size(t):
     from terminal import Terminal
     with session(t) as options:
         with Terminal([CLOCHE, "run", *options, "--", "bash", "--norc", "-i"],
@@ -266,7 +266,7 @@ def _modes_after(t, options, *command, send=b"", code=0):
 
 
 @test
-def the_callers_terminal_is_as_before_after_a_command(t):
+def the_callers_terminal_is_restored_after_a_command(t):
     with session(t) as options:
         _modes_after(t, options, "stty", "raw")
         _modes_after(t, options, "python3", "-c", "import signal; "
@@ -281,7 +281,7 @@ def the_callers_terminal_is_as_before_after_a_command(t):
 
 
 @test
-def ctrl_c_leaves_a_loop_of_the_shell(t):
+def ctrl_c_ends_a_loop_of_the_callers_shell(t):
     from terminal import Terminal
     wait = ("import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); "
             "print('ready', flush=True); signal.pause()")
@@ -296,7 +296,7 @@ def ctrl_c_leaves_a_loop_of_the_shell(t):
 
 
 @test
-def what_is_left_on_a_terminal_prints_on(t):
+def background_jobs_on_a_terminal_keep_printing(t):
     from terminal import Terminal
     with session(t) as options:
         with Terminal(["sh", "-c", '"$@"; echo over; read line', "sh", CLOCHE, "run", *options,
@@ -312,7 +312,7 @@ def what_is_left_on_a_terminal_prints_on(t):
 
 
 @test
-def another_policy_is_refused_with_the_difference(t):
+def a_different_policy_is_refused_with_the_difference(t):
     with session(t) as options:
         t.inside("true", options=options).ok()
         r = t.inside("touch", "ran", options=[*options, "--allow", "registry.example.org",
@@ -335,7 +335,7 @@ def another_policy_is_refused_with_the_difference(t):
 
 
 @test
-def an_edit_of_the_settings_reaches_every_command(t):
+def a_settings_edit_applies_to_every_command(t):
     t.write(f"{t.home}/.config/cloche/policy.json", "{}")
     script = f"until echo x > {t.away}/$0; do :; done 2>/dev/null"
     with session(t) as options:
@@ -354,7 +354,7 @@ def an_edit_of_the_settings_reaches_every_command(t):
 
 
 @test
-def a_rule_that_is_added_by_its_verb_reaches_the_session(t):
+def a_rule_added_by_policy_allow_applies_to_the_session(t):
     write = f"echo x > {t.away}/file"
     with session(t) as options:
         check(t.shell(write, options).code != 0)
@@ -366,7 +366,7 @@ def a_rule_that_is_added_by_its_verb_reaches_the_session(t):
 
 
 @test
-def time_and_file_size_are_limited_for_each_command(t):
+def time_and_file_size_limits_apply_to_each_command(t):
     with session(t) as options:
         t.inside("sleep", "1000", options=[*options, "--timeout", "100ms"]).ended(124)
         big = "head -c 100000 /dev/zero > big"
@@ -375,7 +375,7 @@ def time_and_file_size_are_limited_for_each_command(t):
 
 
 @test
-def processes_are_limited_for_the_session_which_can_still_be_stopped(t):
+def a_session_at_its_process_limit_can_be_stopped(t):
     with session(t) as options:
         options = [*options, "--pids", "30"]
         t.inside("true", options=options).ok()
@@ -392,7 +392,7 @@ def processes_are_limited_for_the_session_which_can_still_be_stopped(t):
 
 
 @test
-def processes_are_counted_for_all_commands_together(t):
+def the_process_limit_counts_all_commands(t):
     leave = "for i in 1 2 3 4 5 6; do sleep 1000 </dev/null >/dev/null 2>&1 & done"
 
     def count(options):
@@ -447,7 +447,7 @@ def a_session_whose_tmp_is_full_can_be_stopped(t):
 
 
 @test
-def a_session_ends_when_it_is_idle_but_not_under_a_command(t):
+def an_idle_session_ends_but_not_during_a_command(t):
     with session(t) as options:
         options = [*options, "--session-idle", "1ms"]
         with t.start("run", *options, "--", "sh", "-c",
@@ -483,7 +483,7 @@ def a_session_ends_with_its_owner(t):
 
 
 @test
-def what_is_left_in_the_background_prints_on(t):
+def background_jobs_keep_printing(t):
     """Its output is copied by the client, which has ended: to a file of which the sandbox
     sees nothing"""
     hidden = t.home + "/.ssh/log"
@@ -507,7 +507,7 @@ def what_is_left_in_the_background_prints_on(t):
 
 
 @test(timeout=long(240, 3600))
-def many_join_at_once_and_in_a_row_without_growth(t):
+def many_joins_do_not_grow_the_holder(t):
     with session(t) as options:
         started = [t.start("run", *options, "--", "sh", "-c", f"exit {i % 100}",
                            stdin=subprocess.DEVNULL) for i in range(long(40, 200))]
@@ -566,7 +566,7 @@ def _kill_holders():
 
 
 @test(timeout=long(240, 3600))
-def a_holder_that_is_killed_leaves_nothing(t):
+def a_killed_holder_leaves_nothing(t):
     print(f"# CLOCHE_SEED={SEED}")
     dice = random.Random(SEED)
     t.write(".git/hooks/x", "")
@@ -613,7 +613,7 @@ def a_holder_that_is_killed_leaves_nothing(t):
 
 
 @test
-def the_name_of_a_killed_holder_stands_for_no_session(t):
+def the_name_of_a_killed_holder_can_be_reused(t):
     def kill():
         t.inside("true", options=["--session", "web"]).ok()
         os.kill(holder(t), signal.SIGKILL)
@@ -633,7 +633,7 @@ def the_name_of_a_killed_holder_stands_for_no_session(t):
 
 
 @test
-def a_holder_that_does_not_answer_is_ended_all_the_same(t):
+def an_unresponsive_holder_can_be_stopped(t):
     with session(t) as options:
         t.shell("sleep 1000 </dev/null >/dev/null 2>&1 &", options).ok()
         os.kill(holder(t), signal.SIGSTOP)
@@ -657,7 +657,7 @@ def every_command_has_a_record_that_names_the_session(t):
 
 
 @test
-def refusals_are_listed_by_session(t):
+def violations_are_listed_by_session(t):
     def refused(*options):
         listed = t.run("violations", "list", "--json", *options).ok().out
         return sorted(os.path.basename(v["target"]) for v in json.loads(listed)["violations"])
@@ -676,7 +676,7 @@ def refusals_are_listed_by_session(t):
 
 
 @test
-def names_are_checked(t):
+def invalid_session_names_are_refused(t):
     for name in ("", "../x", ".x", "-x", "a/b", "x" * 65, "a b"):
         t.inside("true", options=[f"--session={name}"]).ended(125, name)
         check(t.run("session", "stop", "--", name).code != 0, name)

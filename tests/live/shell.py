@@ -41,7 +41,7 @@ def a_line_runs_in_the_sandbox(t):
 
 
 @test
-def status_and_signals_are_the_shells(t):
+def exit_status_and_signals_of_the_shell_are_returned(t):
     for status in (0, 3, 126, 127):
         t.outside(shim(t), "-c", f"exit {status}").ended(status)
     t.outside(shim(t), "-c", "kill -KILL $$").ended(137)
@@ -50,7 +50,7 @@ def status_and_signals_are_the_shells(t):
 
 
 @test
-def all_arguments_are_the_shells(t):
+def all_arguments_reach_the_shell(t):
     script = t.write("script", "echo $#: $*\n")
     equal(t.outside(shim(t), script, "--net", "-s").ok().out, "2: --net -s\n")
     equal(t.outside(shim(t), "-s", "a", stdin="echo $1; cat\nrest\n").ok().out,
@@ -72,7 +72,7 @@ def a_login_shell_reads_its_profile(t):
 
 
 @test
-def an_interactive_shell_has_its_terminal(t):
+def an_interactive_shell_has_a_terminal(t):
     secret = hide(t)
     t.write(t.home + "/.bashrc", "PS1='ready> '\n")
     with Terminal([shim(t), "-i"], cwd=t.dir) as term:
@@ -93,7 +93,7 @@ def an_interactive_shell_has_its_terminal(t):
 
 
 @test
-def a_link_that_is_first_on_the_path_finds_the_real_one(t):
+def a_shim_first_in_PATH_finds_the_real_shell(t):
     path = os.path.dirname(shim(t)) + ":" + os.environ["PATH"]
     env = {"PATH": path, "SHELL": shim(t)}
     r = t.outside("bash", "-c", "readlink /proc/$$/exe", env=env).ok()
@@ -112,7 +112,7 @@ def a_link_that_is_first_on_the_path_finds_the_real_one(t):
 
 
 @test
-def the_settings_decide_and_bad_ones_run_nothing(t):
+def settings_apply_and_invalid_ones_run_nothing(t):
     t.write(".claude/settings.json",
             '{"sandbox": {"filesystem": {"denyRead": ["f"]}}}')
     t.write("f", "x\n")
@@ -133,7 +133,7 @@ def under_init(t, name, *argv):
 
 
 @test
-def a_name_of_process_1_does_not_make_a_sandbox(t):
+def a_forged_name_of_process_1_is_not_taken_for_a_sandbox(t):
     secret = hide(t)
     control = under_init(t, "cloche-init", "bash", "-c",
                          "cat /proc/1/comm; " + secret).ok()
@@ -147,7 +147,7 @@ def a_name_of_process_1_does_not_make_a_sandbox(t):
 
 
 @as_root
-def a_set_user_id_copy_does_nothing(t):
+def a_setuid_copy_of_cloche_refuses_to_run(t):
     for name, verbs in (("cloche", (["run", "true"], ["explain"], ["doctor"],
                                     ["policy", "show"], ["--version"],
                                     ["hook", "claude", "pre-tool-use"])),

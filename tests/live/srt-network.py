@@ -40,7 +40,7 @@ class Server:
 
 
 @test
-def a_rule_never_hides_our_own_plumbing(t):
+def denyRead_of_tmp_does_not_break_the_proxy(t):
     server = Server()
     what = config({"allowedDomains": [f"127.0.0.1:{server.port}"]},
                   {"denyRead": ["/tmp"]})
@@ -71,7 +71,7 @@ def the_proxy_refuses_with_srts_text(t):
 
 
 @test
-def lines_on_the_control_descriptor_replace_the_lists(t):
+def control_fd_lines_replace_the_lists(t):
     server = Server()
     entry = f"127.0.0.1:{server.port}"
     read, write = os.pipe()
@@ -108,7 +108,7 @@ def lines_on_the_control_descriptor_replace_the_lists(t):
 
 
 @test
-def a_file_of_lines_is_read_too(t):
+def control_fd_may_be_a_file(t):
     server = Server()
     what = config({"allowedDomains": [f"127.0.0.1:{server.port}"]})
     lines = t.write(t.away + "/lines", "{\n" + json.dumps(what) + "\n")
@@ -120,7 +120,7 @@ def a_file_of_lines_is_read_too(t):
 
 
 @test
-def no_descriptor_gets_in(t):
+def inherited_descriptors_are_closed(t):
     read, write = os.pipe()
     os.set_inheritable(read, True)
     os.dup2(read, 251, True)
@@ -150,7 +150,7 @@ print(got.decode("latin-1"))"""
 
 
 @test
-def the_proxy_answers_as_srts_does(t):
+def the_http_proxy_answers_like_srts(t):
     server = Server()
     entry = f"127.0.0.1:{server.port}"
     open_to = config({"allowedDomains": [entry]})
@@ -167,7 +167,7 @@ def the_proxy_answers_as_srts_does(t):
 
 
 @test
-def socks_answers_as_srts_does(t):
+def the_socks_proxy_answers_like_srts(t):
     server = Server()
     greeting = b"\x05\x01\x00"
     to = b"\x05\x01\x00\x01\x7f\x00\x00\x01" + server.port.to_bytes(2, "big")
@@ -179,7 +179,7 @@ def socks_answers_as_srts_does(t):
 
 
 @test
-def what_srt_ignores_on_linux_is_ignored(t):
+def keys_that_srt_ignores_on_linux_are_ignored(t):
     path = t.away + "/socket"
     with socket.socket(socket.AF_UNIX) as s:
         s.bind(path)

@@ -16,7 +16,7 @@ from tap import *
 
 
 @test
-def it_is_known_by_its_name(t):
+def a_symlink_named_srt_acts_as_srt(t):
     os.symlink(os.path.realpath(CLOCHE), t.away + "/srt")
     equal(t.outside(t.away + "/srt", "--version").ok().out, "0.0.83\n")
     equal(t.outside(t.away + "/srt", "echo", "hi").ok().out, "hi\n")
@@ -26,7 +26,7 @@ def it_is_known_by_its_name(t):
 
 
 @test
-def arguments_and_a_string_are_read_as_srt_does(t):
+def arguments_and_command_strings_are_parsed_like_srt(t):
     equal(srt(t, "printf", "<%s>", "a b", "", "$HOME", "it's", "*").ok().out,
           "<a b><><$HOME><it's><*>")
     equal(srt(t, "-c", "echo $((1 + 1)) | cat").ok().out, "2\n")
@@ -42,7 +42,7 @@ def arguments_and_a_string_are_read_as_srt_does(t):
 
 
 @test
-def a_call_as_vs_code_makes_it_works(t):
+def the_command_line_of_vs_code_works(t):
     """Of @vscode/sandbox-runtime 0.0.1: a file of settings with every list, one string"""
     os.symlink(os.path.realpath(CLOCHE), t.away + "/srt")
     t.write("hidden/file", "x\n")
@@ -60,7 +60,7 @@ def a_call_as_vs_code_makes_it_works(t):
 
 
 @test
-def settings_may_come_through_a_pipe(t):
+def settings_are_read_from_a_pipe(t):
     t.write("hidden", "x\n")
     text = json.dumps({
         "network": {"allowedDomains": [], "deniedDomains": []},
@@ -118,7 +118,7 @@ def wrong_options_have_srts_message(t):
 
 
 @test
-def the_exit_status_is_the_commands(t):
+def the_exit_status_of_the_command_is_returned(t):
     for status in (0, 1, 7, 125, 255):
         srt(t, "-c", f"exit {status}").ended(status)
     for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT,
@@ -128,7 +128,7 @@ def the_exit_status_is_the_commands(t):
 
 
 @test
-def a_signal_to_srt_is_never_success(t):
+def a_signal_to_srt_never_exits_with_0(t):
     for number in (signal.SIGTERM, signal.SIGINT):
         run = t.start("as", "srt", "-c", "echo up; exec sleep 1000")
         equal(run.stdout.readline(), b"up\n")
@@ -159,7 +159,7 @@ def unknown_keys_are_ignored_everywhere(t):
 
 
 @test
-def the_agents_own_files_do_not_count(t):
+def settings_files_of_agents_are_ignored(t):
     for path in (".claude/settings.json", t.home + "/.claude/settings.json",
                  ".cloche.json"):
         t.write(path, json.dumps({"sandbox": {"filesystem": {
@@ -169,7 +169,7 @@ def the_agents_own_files_do_not_count(t):
 
 
 @test
-def refusals_have_the_errors_of_srt(t):
+def refused_calls_fail_with_srts_errno(t):
     t.write("secret/f", "x\n")
     t.write("hidden", "x\n")
     t.write("w/keep/f", "x\n")
@@ -197,7 +197,7 @@ echo x > w/new && cat w/new
 
 
 @test
-def protected_names_leave_nothing_behind(t):
+def protected_names_cannot_be_created_and_leave_no_file(t):
     names = [".gitconfig", ".gitmodules", ".bashrc", ".bash_profile", ".zshrc",
              ".zprofile", ".profile", ".ripgreprc", ".mcp.json"]
     script = "".join(f"(echo x > {n}) 2>/dev/null && echo {n}\n" for n in names)
@@ -216,7 +216,7 @@ def protected_names_leave_nothing_behind(t):
 
 
 @test
-def git_init_works_and_hooks_stay(t):
+def git_init_works_and_hooks_are_protected(t):
     need("git")
     shell(t, "git init -q . && test -d .git", allowWrite=["."]).ok()
     equal(t.outside("git", "init", "-q", ".").code, 0)
@@ -230,7 +230,7 @@ def git_init_works_and_hooks_stay(t):
 
 
 @test
-def read_rules_are_those_of_srt(t):
+def read_rules_follow_srt(t):
     for path in ("d/f", "d/open/f", "d/open/shut/f", "d/w/f"):
         t.write(path, "x\n")
     r = shell(t, "for f in d/f d/open/f d/open/shut/f d/w/f; do "
@@ -248,7 +248,7 @@ def read_rules_are_those_of_srt(t):
 
 
 @test
-def the_start_directory_can_be_hidden_but_for_a_part_of_it(t):
+def a_start_directory_can_be_hidden_except_a_part(t):
     for path in ("secret", "open/f", "w/f"):
         t.write(path, "x\n")
     r = shell(t, "for f in secret open/f w/f; do cat $f >/dev/null 2>&1 && echo $f; done; "
@@ -262,7 +262,7 @@ def the_start_directory_can_be_hidden_but_for_a_part_of_it(t):
 
 
 @test
-def ssh_reads_the_settings_of_the_machine(t):
+def ssh_reads_the_systems_configuration(t):
     """It demands that they are root's or its user's; the host's have another number
     in a user namespace"""
     r = shell(t, "ssh -G host.example.org 2>&1 </dev/null")
@@ -289,7 +289,7 @@ def git_works_in_a_linked_work_tree(t):
 
 
 @test
-def the_file_system_can_be_left_alone(t):
+def filesystem_disabled_leaves_the_file_system_unchanged(t):
     what = config(filesystem={"disabled": True, "denyRead": ["f"]})
     t.write("f", "x\n")
     r = srt(t, "-s", settings(t, what), "-c",
@@ -300,7 +300,7 @@ def the_file_system_can_be_left_alone(t):
 
 
 @test
-def the_environment_is_that_of_srt(t):
+def the_environment_equals_srts(t):
     r = srt(t, "env", "-0", env={"SECRET_TOKEN": "x", "MY_THING": "y"}).ok()
     env = dict(line.split("=", 1) for line in r.out.split("\0") if line)
     equal(env["SANDBOX_RUNTIME"], "1")
@@ -324,7 +324,7 @@ def the_environment_is_that_of_srt(t):
 
 
 @test
-def the_temporary_directory_is_there_and_writable(t):
+def TMPDIR_exists_and_is_writable(t):
     places = ("/tmp/claude", f"/tmp/claude-{os.getuid()}")
     before = [os.path.exists(path) for path in places]
     r = srt(t, "-c", 'echo "$TMPDIR"; f=$(mktemp) && echo x > $f && rm $f',
@@ -340,7 +340,7 @@ def the_temporary_directory_is_there_and_writable(t):
 
 
 @test
-def bytes_and_long_lines_arrive_as_they_are(t):
+def bytes_and_long_lines_are_preserved(t):
     raw = bytes(range(1, 256)).replace(b"/", b"")
     r = srt(t, "printf", "%s", raw).ok()
     equal(r.raw_out, raw)
@@ -381,7 +381,7 @@ tried("mount", lambda: libc.mount(b"x", b"/", b"tmpfs", 0, None))
 
 
 @test
-def credentials_that_are_denied_stay_outside(t):
+def denied_credentials_are_withheld(t):
     t.write("token", "x\n")
     what = config(credentials={"envVars": [{"name": "MY_KEY", "mode": "deny"}],
                                "files": [{"path": "token", "mode": "deny"}]})
@@ -391,7 +391,7 @@ def credentials_that_are_denied_stay_outside(t):
 
 
 @test
-def git_trusts_the_directories_that_are_named(t):
+def git_trusts_the_configured_safe_directories(t):
     what = config(git={"safeDirectories": ["/a/", "/b c"]})
     line = "env | grep ^GIT_CONFIG_ | sort"
     pairs = ["/a", "/a/*", "/b c", "/b c/*"]
@@ -413,7 +413,7 @@ def git_trusts_the_directories_that_are_named(t):
 
 
 @test
-def a_few_paths_are_always_writable_if_they_are_there(t):
+def srts_default_write_paths_are_writable_if_they_exist(t):
     paths = [t.home + "/.npm/_logs", t.home + "/.claude/debug"]
     line = "; ".join(f"echo x > {path}/f" for path in paths)
     srt(t, "-c", line)
@@ -453,7 +453,7 @@ def settings_without_an_effect_are_reported(t):
 
 
 @test
-def an_administrators_policy_holds_all_the_same(t):
+def a_managed_policy_applies_to_srt(t):
     tested = os.path.join(os.path.dirname(CLOCHE), "cloche-test")
     t.write(t.away + "/etc/cloche/policy.json", json.dumps(
         {"filesystem": {"denyRead": [t.dir + "/f"]}}))

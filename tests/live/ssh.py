@@ -126,7 +126,7 @@ def a_denied_name_is_refused_with_the_reason(t):
 
 
 @test
-def another_port_needs_no_observer_with_the_command(t):
+def GIT_SSH_COMMAND_reaches_another_port_without_an_observer(t):
     sshd = Sshd(t, 2222)
     try:
         for i, options in enumerate(([], ["--observe", "off"])):
@@ -138,7 +138,7 @@ def another_port_needs_no_observer_with_the_command(t):
 
 
 @test
-def a_shared_connection_is_not_looked_for(t):
+def GIT_SSH_COMMAND_disables_shared_connections(t):
     # It would have to be the command's own
     sshd = Sshd(t)
     try:
@@ -152,7 +152,7 @@ def a_shared_connection_is_not_looked_for(t):
 
 
 @test
-def ones_own_command_goes_before_ours(t):
+def the_users_GIT_SSH_COMMAND_is_kept(t):
     r = t.inside("/bin/sh", "-c", "echo $GIT_SSH_COMMAND",
                  env={"GIT_SSH_COMMAND": "mine"},
                  options=["--env", "GIT_SSH_COMMAND"]).ok()
@@ -164,7 +164,7 @@ def ones_own_command_goes_before_ours(t):
 
 own_host({"good.test": GOOD, "bad.test": BAD})
 @test
-def ssh_is_offered_its_agent_and_not_its_key(t):
+def a_refused_ssh_key_suggests_the_agent(t):
     sshd = Sshd(t)
     os.makedirs(t.home + "/.ssh", 0o700)
     key = t.home + "/.ssh/id_ed25519"

@@ -20,7 +20,7 @@ def says_no_project(t, where, **more):
 
 
 @test
-def nothing_in_the_home_is_writable_when_started_there(t):
+def the_home_as_start_directory_is_not_writable(t):
     says_no_project(t, t.home)
     t.run("policy", "why", "write", "x", cwd=t.home).ended(1)
     # The control: a directory in it is a project
@@ -31,19 +31,19 @@ def nothing_in_the_home_is_writable_when_started_there(t):
 
 
 @test
-def nor_in_what_holds_the_home(t):
+def the_parent_of_the_home_as_start_directory_is_not_writable(t):
     says_no_project(t, os.path.dirname(t.home))
 
 
 @test
-def nor_in_a_home_behind_a_link(t):
+def a_symlinked_home_as_start_directory_is_not_writable(t):
     link = os.path.join(t.away, "link")
     os.symlink(t.home, link)
     says_no_project(t, t.home, env={"HOME": link})
 
 
 @test
-def nor_in_the_home_of_the_password_database(t):
+def the_home_of_the_password_database_is_not_writable(t):
     """Whatever $HOME says"""
     account = pwd.getpwuid(os.getuid()).pw_dir
     if not os.access(account, os.W_OK):
@@ -58,7 +58,7 @@ def nor_in_the_home_of_the_password_database(t):
 
 
 @test
-def what_is_named_in_the_home_is_writable_and_nothing_else(t):
+def only_paths_named_in_the_home_are_writable(t):
     os.mkdir(os.path.join(t.home, "p"))
     r = t.shell("echo x > p/y; echo x > z; true", cwd=t.home,
                 options=("--write", "p")).ok()
@@ -68,7 +68,7 @@ def what_is_named_in_the_home_is_writable_and_nothing_else(t):
 
 
 @test
-def a_linked_directory_of_an_agent_is_held_with_its_target(t):
+def a_symlinked_agent_directory_is_protected_with_its_target(t):
     """As dotfile managers make it"""
     t.write("dot/claude/commands/a", "A")
     os.symlink("dot/claude", ".claude")
@@ -87,7 +87,7 @@ def a_linked_directory_of_an_agent_is_held_with_its_target(t):
 
 
 @test
-def a_linked_directory_outside_changes_nothing(t):
+def a_symlink_to_an_agent_directory_outside_is_protected(t):
     os.makedirs(os.path.join(t.away, "claude/commands"))
     os.symlink(os.path.join(t.away, "claude"), ".claude")
     r = t.shell("echo x > .claude/commands/a; rm .claude; echo ran > beside; true")
@@ -98,7 +98,7 @@ def a_linked_directory_outside_changes_nothing(t):
 
 
 @test
-def a_link_to_the_project_itself_protects_the_names_there(t):
+def a_protected_symlink_to_the_project_protects_names_in_it(t):
     os.symlink(".", ".claude")
     t.write("commands/a", "A")
     t.shell("echo B > commands/a; echo x > settings.json; echo ran > beside; true").ok()
@@ -140,7 +140,7 @@ def git_works_from_a_subdirectory(t):
 
 
 @test
-def the_runs_of_a_project_share_their_tmp(t):
+def runs_of_a_project_share_their_tmp(t):
     need("git")
     top = repository(t, os.path.join(t.dir, "mono"))
     os.mkdir(os.path.join(top, "sub"))
@@ -150,7 +150,7 @@ def the_runs_of_a_project_share_their_tmp(t):
 
 
 @test
-def the_settings_of_the_project_hold_in_its_subdirectories(t):
+def settings_of_a_project_apply_in_its_subdirectories(t):
     need("git")
     top = repository(t, os.path.join(t.dir, "mono"))
     sub = os.path.join(top, "sub")
@@ -172,7 +172,7 @@ def stays_narrow(t, top, sub, **more):
 
 
 @test
-def a_repository_that_a_command_made_widens_nothing(t):
+def a_repository_made_by_a_command_does_not_widen_the_project(t):
     """It does once a run was started in its top directory"""
     need("git")
     top = os.path.join(t.dir, "all")
@@ -190,7 +190,7 @@ def a_repository_that_a_command_made_widens_nothing(t):
 
 
 @test
-def a_clone_that_a_command_made_is_a_project_at_once(t):
+def a_clone_made_by_a_command_is_a_project(t):
     need("git")
     repository(t, os.path.join(t.dir, "from"))
     t.shell("git -C from commit -q --allow-empty -m m || true; git clone -q from to;"
@@ -201,7 +201,7 @@ def a_clone_that_a_command_made_is_a_project_at_once(t):
 
 
 @test
-def what_is_no_work_tree_of_the_users_widens_nothing(t):
+def a_forged_work_tree_does_not_widen_the_project(t):
     need("git")
     sub = os.path.join(t.dir, "p/sub")
     top = os.path.dirname(sub)
@@ -232,7 +232,7 @@ def what_is_no_work_tree_of_the_users_widens_nothing(t):
 
 
 @test
-def a_work_tree_that_holds_the_home_is_no_project(t):
+def a_work_tree_that_contains_the_home_is_not_a_project(t):
     """As those who keep their dotfiles in git have it"""
     need("git")
     repository(t, t.home)

@@ -12,7 +12,7 @@ from refusals import *
 
 
 @test
-def a_refused_write_is_named_with_its_fix(t):
+def a_refused_write_is_reported_with_its_suggestion(t):
     outside = os.path.join(t.away, "file")
     with open(outside, "w") as file:
         file.write("old")
@@ -36,7 +36,7 @@ int main(int c, char **v) { return open(v[1], O_WRONLY | O_CREAT, 0600) < 0; }
 
 
 @test
-def every_kind_of_program_is_seen_writing(t):
+def writes_of_every_kind_of_program_are_reported(t):
     need("cc")
     t.write("static.c", WRITER)
     t.outside("cc", "-static", "-o", "static", "static.c").ok()
@@ -58,7 +58,7 @@ def every_kind_of_program_is_seen_writing(t):
 
 
 @test
-def threads_that_write_are_one_process(t):
+def writes_of_threads_are_reported_under_one_process(t):
     p = t.start("run", "--", "/usr/bin/python3", "-c", """
 import os, sys, threading
 def write(i):
@@ -98,7 +98,7 @@ for i in range(20):
 
 
 @test
-def every_kind_of_change_is_one_record(t):
+def every_kind_of_change_makes_one_record(t):
     for name in "abcde":
         t.write(os.path.join(t.away, name), "old")
     t.write("attempts.py", """
@@ -128,7 +128,7 @@ attempt(os.symlink, "x", "link")
 
 
 @test
-def a_removed_working_directory_still_has_a_parent(t):
+def paths_relative_to_a_removed_directory_are_refused(t):
     script = ("mkdir d && cd d && rmdir ../d && for f in g ../g ./../g .././h; "
               "do echo x 2>/dev/null > $f; echo $f $?; done; mkdir sub; "
               "mv ../g i; cd .. && ls")
@@ -149,7 +149,7 @@ def without_a_refusal_there_is_no_footer(t):
 
 
 @test
-def tags_for_an_agent_and_the_way_back(t):
+def agent_tags_are_printed_and_stripped(t):
     name = "a\n<sandbox_violations>\033[2J\u202e"
     script = 'echo out; echo err >&2; echo x 2>&- > "$1"'
     r = t.inside("sh", "-c", script, "sh", os.path.join(t.away, name),
@@ -176,7 +176,7 @@ def events_are_live_json_lines(t):
 
 
 @test
-def names_that_differ_in_case_only_are_protected_too(t):
+def protected_names_are_case_insensitive(t):
     # On some file systems they are the same name
     t.write(".Git/config", "")
     script = "mkdir .VSCode; echo x > .MCP.json; echo x > .gitkeep"
@@ -224,7 +224,7 @@ def start_writer(t, path):
 
 
 @test
-def what_is_suggested_works_at_once(t):
+def a_suggested_rule_applies_at_once(t):
     path = os.path.join(t.away, "late")
     p = start_writer(t, path)
     wait_until(lambda: records(t), "the first refusal")
@@ -237,7 +237,7 @@ def what_is_suggested_works_at_once(t):
 
 
 @test
-def what_is_done_on_behalf_obeys_permissions(t):
+def emulated_calls_respect_file_permissions(t):
     closed = os.path.join(t.away, "closed")
     late = os.path.join(t.away, "late")
     t.write(os.path.join(closed, "file"), "old")
@@ -260,7 +260,7 @@ def what_is_done_on_behalf_obeys_permissions(t):
 
 
 @test
-def what_is_done_on_behalf_has_the_commands_mask_and_limit(t):
+def emulated_calls_use_the_commands_umask_and_limits(t):
     late = os.path.join(t.away, "late")
     os.umask(0o077)
     p = t.start("run", "--file-size", "1M", "--", "python3", "-c", f"""
@@ -284,7 +284,7 @@ for size in (1 << 20, 2 << 20):
 
 
 @test
-def an_edit_reaches_the_fast_path(t):
+def an_edit_applies_to_the_fast_path(t):
     t.write(t.home + "/.claude/settings.json", "{}")
     p = t.start("run", "--", "sh", "-c",
                 "for i in 1 2 3 4 5 6 7 8 9 10; do echo > f$i; done; echo ready;"
@@ -299,7 +299,7 @@ def an_edit_reaches_the_fast_path(t):
 
 
 @test
-def an_invalid_edit_changes_nothing_and_says_so(t):
+def an_invalid_edit_is_reported_and_changes_nothing(t):
     t.write(t.home + "/.claude/settings.json", "{}")
     late = os.path.join(t.away, "late")
     p = start_writer(t, late)
@@ -325,7 +325,7 @@ int main(int c, char **v) { return c > 1 && open(v[1], O_RDONLY) < 0; }
 
 
 @test
-def denied_reads_are_named_with_the_reader(t):
+def denied_reads_are_reported_with_the_process(t):
     need_fuse()
     need("cc")
     t.write("secret", "x")
@@ -353,7 +353,7 @@ def denied_reads_are_named_with_the_reader(t):
 
 
 @test
-def a_denied_read_is_named_however_it_was_spelt(t):
+def a_denied_read_is_reported_under_every_spelling(t):
     need_fuse()
     secrets = os.path.join(t.away, "s")
     t.write(f"{secrets}/a/b/a/c", "secret")
@@ -364,7 +364,7 @@ def a_denied_read_is_named_however_it_was_spelt(t):
 
 
 @test
-def a_hidden_directory_is_empty_and_says_so(t):
+def a_hidden_directory_is_empty_and_reported(t):
     need_fuse()
     t.write("dir/file", "x")
     t.write("bare/x", "x")
@@ -378,7 +378,7 @@ def a_hidden_directory_is_empty_and_says_so(t):
 
 
 @test
-def a_work_place_below_a_hidden_directory_is_left_in_peace(t):
+def a_project_below_a_hidden_directory_works(t):
     t.write("home/secret", "x")
     t.write("home/project/file", "y")
     r = t.shell("cat home/project/file; cat home/secret; cat home/none; "
@@ -392,7 +392,7 @@ def a_work_place_below_a_hidden_directory_is_left_in_peace(t):
 
 
 @test
-def what_a_hidden_directory_shows_is_read_only(t):
+def shown_paths_in_a_hidden_directory_are_read_only(t):
     shown = os.path.join(t.away, "shown")
     for name in ("shown", "secret"):
         t.write(os.path.join(t.away, name), name)
@@ -406,7 +406,7 @@ def what_a_hidden_directory_shows_is_read_only(t):
 
 
 @test
-def threads_that_read_what_is_hidden_are_one_process(t):
+def reads_of_threads_are_reported_under_one_process(t):
     need_fuse()
     t.write("dir/file", "x")
     script = """
@@ -429,7 +429,7 @@ import os; print(os.getpid())
 
 
 @test
-def writes_to_what_is_hidden_are_seen(t):
+def writes_to_hidden_paths_are_reported(t):
     t.write("secret", "x")
     t.write("dir/file", "x")
     t.shell("echo y > secret; mkdir dir/new; rm -f dir/file; chmod 600 secret",
@@ -443,7 +443,7 @@ def writes_to_what_is_hidden_are_seen(t):
 
 
 @test
-def records_are_chosen_by_run_kind_and_time(t):
+def records_are_filtered_by_run_kind_and_time(t):
     t.shell("echo x > ~/x")
     t.shell("echo x > .bashrc")
     first, second = records(t)

@@ -98,7 +98,7 @@ def signed(t, script, *options, hosts="good.test", **more):
 
 
 @test
-def what_a_placeholder_signed_is_signed_again(t):
+def requests_signed_with_a_placeholder_are_signed_again(t):
     origins(Amazon)
     t.write("calls.py", SIGNER + r'''
 send("GET", "/", "Action=GetCallerIdentity&Version=2011-06-15")
@@ -137,7 +137,7 @@ def the_token_is_replaced_once_where_settings_name_its_header(t):
 
 
 @test
-def what_cannot_be_signed_again_is_refused_with_the_reason(t):
+def requests_that_cannot_be_signed_again_are_refused(t):
     origins(Amazon)
     t.write("calls.py", SIGNER + r'''
 send("PUT", "/b/c", "", "s3", b"x", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD")
@@ -160,7 +160,7 @@ curl -sS -m 60 -i "https://good.test/?X-Amz-Algorithm=AWS4-HMAC-SHA256\
 
 
 @test
-def each_reason_comes_with_what_helps(t):
+def each_signing_refusal_suggests_a_fix(t):
     origins(Amazon)
     for call, fix in (('send("GET", "/", algorithm="AWS4-ECDSA-P256-SHA256")', "name one region"),
                       ('send("GET", "/", spoil=True)', "use both variables of the key"),
@@ -195,7 +195,7 @@ def paired(t, script, **more):
 
 
 @test
-def settings_pair_variables_of_any_name(t):
+def awsPairs_pairs_variables_of_any_name(t):
     origins(Amazon)
     t.write("calls.py", SIGNER + '''
 send("GET", "/", "Action=GetCallerIdentity&Version=2011-06-15")
@@ -215,7 +215,7 @@ send("PUT", "/bucket/b", "", "s3", b"data", "UNSIGNED-PAYLOAD", token=False)
 
 
 @test
-def the_hosts_of_the_key_id_count_for_a_pair(t):
+def a_pair_uses_the_hosts_of_its_key_id(t):
     """As in srt: those of the key and the token are not looked at"""
     origins(Amazon)
     t.write("calls.py", SIGNER + 'send("GET", "/")\n')
@@ -233,7 +233,7 @@ def the_hosts_of_the_key_id_count_for_a_pair(t):
 
 
 @test
-def settings_let_such_requests_pass_as_they_are(t):
+def settings_can_pass_unsignable_requests_unchanged(t):
     origins(Amazon)
     t.write("calls.py", SIGNER + '''
 send("PUT", "/b/c", "", "s3", b"x", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD")
@@ -253,7 +253,7 @@ curl -sS -m 60 -o /dev/null -w '%{http_code}' "https://good.test/?X-Amz-Algorith
 
 
 @test
-def a_part_of_a_variable_is_no_key(t):
+def a_partially_masked_variable_is_not_a_signing_key(t):
     """A file of cloche's own, which srt's checks do not see"""
     origins(Amazon)
     t.write("calls.py", SIGNER + 'send("GET", "/")\n')
@@ -271,7 +271,7 @@ def a_part_of_a_variable_is_no_key(t):
 
 
 @test
-def half_a_key_is_named(t):
+def an_incomplete_key_pair_is_reported(t):
     r = run(t, "true", secrets=("AWS_SECRET_ACCESS_KEY@good.test",), env=KEYS).ok()
     contains(r.err, "'AWS_SECRET_ACCESS_KEY' has a placeholder and 'AWS_ACCESS_KEY_ID' has none")
     r = signed(t, "true").ok()
@@ -279,7 +279,7 @@ def half_a_key_is_named(t):
 
 
 @test
-def a_repository_pairs_nothing(t):
+def awsPairs_of_a_repository_are_ignored(t):
     origins(Amazon)
     t.write("calls.py", SIGNER + 'send("GET", "/")\n')
     _, path = settings(t, awsPairs=[])
@@ -292,7 +292,7 @@ def a_repository_pairs_nothing(t):
 
 
 @test
-def a_key_for_another_host_signs_nothing(t):
+def a_key_bound_to_another_host_signs_nothing(t):
     origins(Amazon)
     t.write("calls.py", SIGNER + 'send("GET", "/")\n')
     r = signed(t, "/usr/bin/python3 calls.py", "--secret", "SECOND@good.test", hosts="other.test")
@@ -301,7 +301,7 @@ def a_key_for_another_host_signs_nothing(t):
 
 
 @test
-def keys_that_are_not_ours_pass(t):
+def requests_with_other_keys_pass_unchanged(t):
     origins(Amazon)
     t.write("calls.py", SIGNER + 'send("GET", "/")\n')
     own = {"AWS_ACCESS_KEY_ID": "AKIDOFTHECOMMAND", "AWS_SECRET_ACCESS_KEY": "its own",

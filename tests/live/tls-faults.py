@@ -14,7 +14,7 @@ from tls_origin import *
 
 
 @test
-def a_placeholder_in_pieces_is_found(t):
+def a_placeholder_split_over_records_is_replaced(t):
     """A TLS record for each byte of the head"""
     origins()
     r = run(t, """/usr/bin/python3 -c 'import os, socket, ssl
@@ -44,7 +44,7 @@ def a_second_handshake_is_refused(t):
 
 
 @test
-def where_a_value_comes_from_stays_outside(t):
+def the_source_of_a_value_is_hidden(t):
     """Whatever the variable is called, and wherever the file is"""
     origins()
     value = "plain-words-of-a-value-77"
@@ -64,7 +64,7 @@ def where_a_value_comes_from_stays_outside(t):
 
 
 @test
-def an_option_says_where_a_value_is_before_settings(t):
+def secret_from_overrides_settings(t):
     origins()
     t.write(t.home + "/.config/cloche/policy.json", json.dumps({"secrets": {
         "A": {"hosts": ["good.test"], "from": f"command:touch {t.away}/ran; echo value-of-settings"}}}))
@@ -116,7 +116,7 @@ def beside(t, store):
 
 
 @test
-def a_store_that_cannot_give_the_value_ends_the_run(t):
+def a_failing_secret_store_ends_the_run(t):
     r = t.outside(*beside(t, "echo 'cloche: the keyring is locked' >&2; exit 1\n"), "touch", "ran")
     contains(r.ended(125).err, "the keyring is locked")
     contains(r.err, "secret 'NOWHERE': there is no value")
@@ -133,7 +133,7 @@ def count(path):
 
 
 @test
-def a_command_that_hangs_ends_with_all_that_it_started(t):
+def a_hanging_value_command_is_killed_with_its_children(t):
     """In sessions of their own, and orphans"""
     line = "setsid sleep 1001 & (setsid sleep 1002 & sleep 1003 &) ; sleep 1004"
     r = t.inside("touch", "ran", options=("--secret", "T@good.test", "--secret-from", "T=command:" + line))
@@ -157,7 +157,7 @@ GET = """get() { curl -sS -m 30 -o /dev/null -w '%{http_code} ' -H "Authorizatio
 
 
 @test
-def a_command_runs_again_after_its_time(t):
+def a_value_command_runs_again_after_its_ttl(t):
     """Each run appends a line; the value has the number of them"""
     origins()
     runs = t.away + "/runs"
@@ -176,7 +176,7 @@ def a_command_runs_again_after_its_time(t):
 
 
 @test
-def an_old_value_is_not_sent_when_its_command_fails(t):
+def an_expired_value_is_not_sent_when_its_command_fails(t):
     origins()
     ran = t.away + "/ran"
     source = f"test -e {ran} || {{ touch {ran}; echo the-first-value; }}"
@@ -192,7 +192,7 @@ HANGS_LATER = "test -e {0}/ran || {{ touch {0}/ran; echo the-first-value; exit; 
 
 
 @test
-def a_source_that_hangs_ends_while_the_run_goes_on(t):
+def a_hanging_value_source_is_killed_during_the_run(t):
     """Nobody else ends it: the command lives on, and makes no further request"""
     origins()
     source = HANGS_LATER.format(t.away) + f"echo $$ > {t.away}/pid; exec sleep 1005"
@@ -227,7 +227,7 @@ def is_told(source):
 
 
 @test
-def a_run_waits_for_the_end_of_its_sources(t):
+def a_run_ends_after_its_value_sources(t):
     origins()
     os.mkfifo(t.away + "/pid")
     source = HANGS_LATER.format(t.away) + f"echo $$ > {t.away}/pid; exec sleep 1006"
@@ -245,7 +245,7 @@ def a_run_waits_for_the_end_of_its_sources(t):
 
 
 @test
-def a_source_is_told_that_its_run_was_killed(t):
+def a_value_source_ends_when_its_run_is_killed(t):
     os.mkfifo(t.away + "/pid")
     with t.start("run", "--secret", "T@good.test", "--secret-from",
                  f"T=command:echo $$ > {t.away}/pid; exec sleep 1007", "--", "true",
@@ -260,7 +260,7 @@ def a_source_is_told_that_its_run_was_killed(t):
 
 
 @test
-def of_an_encrypted_hello_the_outer_name_counts(t):
+def the_outer_name_of_an_encrypted_hello_is_used(t):
     """The extension is empty, as OpenSSL sends it; browsers fill it with noise"""
     origins()
     client = r"""printf 'GET / HTTP/1.1\r\nHost: good.test\r\nConnection: close\r\nX-Api-Key: %%s\r\n\r\n' \
@@ -274,7 +274,7 @@ $TOKEN | openssl s_client -quiet -proxy 127.0.0.1:3128 -serverinfo 65037 -connec
 
 
 @test
-def a_stored_value_is_read_when_it_is_needed(t):
+def a_stored_value_is_read_on_first_use(t):
     """After a run that has seen its form"""
     origins()
     asked = t.away + "/asked"

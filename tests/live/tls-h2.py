@@ -88,7 +88,7 @@ class Node:
 
 
 @test
-def curl_sends_the_value_and_sees_the_placeholder(t):
+def curl_sends_the_value_and_receives_the_placeholder(t):
     with Node() as origin:
         r = run(t, """echo $TOKEN
 curl -sS -m 60 --http2 -D - -H "Authorization: Bearer $TOKEN" https://good.test/curl
@@ -158,7 +158,7 @@ for _name, _words in CLIENTS.items():
 
 
 @test
-def the_client_speaks_what_the_server_speaks(t):
+def the_client_gets_the_servers_http_version(t):
     """Each version that the origin has, and the client's offers"""
     for versions, options, spoken in (("http/1.1", "--http2", "1.1"), ("h2", "--http2", "2.0"),
                                       ("both", "--http1.1", "1.1"), ("both", "--http2", "2.0")):
@@ -176,7 +176,7 @@ def the_client_speaks_what_the_server_speaks(t):
 
 
 @test
-def a_placeholder_for_another_host_is_refused_and_says_how_to_bind_it(t):
+def a_placeholder_for_another_host_is_refused_with_the_binding_command(t):
     with Node() as origin, Node(address=OTHER) as other:
         r = run(t, """curl -sS -m 60 --http2 -i -H "Authorization: Bearer $TOKEN" https://other.test/
 curl -sS -m 60 --http2 -I -H "Authorization: Bearer $TOKEN" https://other.test/
@@ -191,7 +191,7 @@ curl -sS -m 60 --http2 -H "X-Api-Key: $SECOND" https://other.test/second""",
 
 
 @test
-def a_request_for_another_authority_is_misdirected(t):
+def a_request_for_another_authority_gets_421(t):
     with Node() as origin:
         r = run(t, r"""node -e '
 const c = require("http2").connect("https://good.test");
@@ -212,7 +212,7 @@ next();'""", secrets=("TOKEN@good.test", "SECOND@other.test")).ok()
 
 
 @test
-def a_certificate_that_does_not_verify_gets_nothing(t):
+def nothing_is_sent_to_an_unverified_certificate(t):
     origins()
     r = run(t, 'nghttp -v -H "Authorization: Bearer $TOKEN" https://selfsigned.test/;'
             'curl -sS -m 60 --http2 -H "Authorization: Bearer $TOKEN" https://selfsigned.test/',
@@ -223,7 +223,7 @@ def a_certificate_that_does_not_verify_gets_nothing(t):
 
 
 @test
-def bodies_trailers_and_hints_pass(t):
+def bodies_trailers_and_interim_responses_pass(t):
     with Node() as origin:
         r = run(t, r"""head -c 5242880 /dev/zero | tr '\0' y > body
 curl -sS -m 60 --http2 -H "Authorization: Bearer $TOKEN" -T body https://good.test/put
@@ -251,7 +251,7 @@ q.end("hello");' """).ok()
 
 
 @test
-def heads_have_64_kib_and_not_more(t):
+def heads_larger_than_64_KiB_are_refused(t):
     with Node() as origin:
         r = run(t, """/usr/bin/python3 - <<'END'
 import os
@@ -278,7 +278,7 @@ q.end();' """).ok()
 
 
 @test
-def a_reset_and_a_dead_server_are_noticed(t):
+def a_reset_stream_and_a_dead_server_are_reported_to_the_client(t):
     with Node() as origin:
         r = run(t, """for path in reset die; do
     curl -sS -m 60 --http2 -i -H "Authorization: Bearer $TOKEN" https://good.test/$path
@@ -289,7 +289,7 @@ done""")
 
 
 @test
-def nghttpd_is_spoken_to_as_well(t):
+def the_relay_works_with_nghttpd(t):
     need("nghttpd")
     t.write(t.away + "/file", "x" * 300000)
     p = subprocess.Popen(["nghttpd", "-v", "-a", GOOD, "-d", t.away, "443",

@@ -26,7 +26,7 @@ def local(t, script, **secrets):
 
 
 @test
-def a_plain_request_goes_out_over_tls_with_the_value(t):
+def a_plain_request_to_a_local_url_is_sent_over_tls_with_the_value(t):
     origins()
     r = local(t, """echo $GOOD_URL $TOKEN; unset SSL_CERT_FILE CURL_CA_BUNDLE
 curl -sS -m 20 -H "Authorization: Bearer $TOKEN" "$GOOD_URL/models?q=1" --next -sS -m 20 \
@@ -51,7 +51,7 @@ node -e 'fetch(process.env.GOOD_URL + "/node", {headers: {
 
 
 @test
-def what_a_local_url_does_not_open(t):
+def a_local_url_refuses_other_names_and_secrets(t):
     """Another name, another secret's placeholder, a request through the proxy"""
     origins()
     r = local(t, """U=${GOOD_URL%/.cloche/*}
@@ -68,7 +68,7 @@ curl -sS -m 20 -i -H "Host: other.test" -H "Authorization: Bearer $TOKEN" $U/.cl
 
 
 @test
-def two_local_urls_share_a_client(t):
+def two_local_urls_work_on_one_connection(t):
     origins()
     r = local(t, """/usr/bin/python3 -c 'import http.client, os
 c = http.client.HTTPConnection("localhost", 3128)
@@ -84,7 +84,7 @@ for name in ("TOKEN", "SECOND", "TOKEN"):
 
 
 @test
-def the_certificate_is_verified_all_the_same(t):
+def a_local_url_verifies_the_certificate(t):
     origins()
     for host, why in (("expired.test", "expired"), ("wrong.test", "mismatch")):
         r = local(t, 'curl -sS -m 20 -i -H "Authorization: Bearer $TOKEN" $URL/',
@@ -95,7 +95,7 @@ def the_certificate_is_verified_all_the_same(t):
 
 
 @test
-def a_websocket_and_a_long_body_pass(t):
+def a_websocket_and_a_long_body_pass_a_local_url(t):
     origins()
     r = local(t, """head -c 3000000 /dev/zero | tr '\\0' x > body
 curl -sS -m 30 -H "Authorization: Bearer $TOKEN" -T body $GOOD_URL/put
@@ -114,7 +114,7 @@ print(data[-4:])'""").ok()
 
 
 @test
-def a_host_that_is_denied_is_not_reached_by_its_url(t):
+def a_denied_host_is_not_reached_by_its_local_url(t):
     origins()
     r = run(t, 'curl -sS -m 20 -i -H "Authorization: Bearer $TOKEN" $GOOD_URL/', *settings(t),
             "--deny", "good.test", secrets=())
@@ -123,7 +123,7 @@ def a_host_that_is_denied_is_not_reached_by_its_url(t):
 
 
 @test
-def a_url_needs_one_host(t):
+def a_local_url_needs_one_exact_host(t):
     r = local(t, "true", TOKEN={"hosts": ["*.good.test"], "url": "URL"}).ended(125)
     contains(r.err, "\"url\" needs a first host without *")
     r = local(t, "true", TOKEN={"hosts": ["good.test"], "url": "not a name"}).ended(125)

@@ -33,7 +33,7 @@ def masked(t, path, **more):
 
 
 @test
-def a_file_shows_placeholders_and_the_values_go_out(t):
+def a_masked_file_shows_placeholders_and_values_are_sent(t):
     origins()
     text = f"machine good.test\n  login me\n  password {VALUE}\nmachine x password {THIRD}\n"
     t.write(t.home + "/.netrc", text)
@@ -53,7 +53,7 @@ def a_file_shows_placeholders_and_the_values_go_out(t):
 
 
 @test
-def a_masked_file_in_a_hidden_directory_is_there(t):
+def a_masked_file_in_a_hidden_directory_is_shown(t):
     origins()
     t.write(t.home + "/.aws/credentials", f"[default]\naws_secret_access_key = {THIRD}\n")
     t.write(t.home + "/.aws/config", "[default]\nregion = x\n")
@@ -75,7 +75,7 @@ curl -sS -m 20 -H "Authorization: token $T" https://good.test/x""", *options,
 
 
 @test
-def a_file_of_the_project_is_masked_too(t):
+def a_project_file_can_be_masked(t):
     origins()
     t.write(".env", f"A=1\nAPI_KEY={VALUE}\n# old: {VALUE}\n")
     r = run(t, """. ./.env; cat .env
@@ -91,7 +91,7 @@ echo x > .env; echo "wrote $?"; grep -c . .env""",
 
 
 @test
-def a_whole_file_is_one_placeholder(t):
+def a_file_without_extract_is_one_placeholder(t):
     origins()
     t.write(t.home + "/.token", VALUE + "\n")
     r = run(t, """cat ~/.token
@@ -102,7 +102,7 @@ curl -sS -m 20 -H "Authorization: Bearer $(cat ~/.token)" https://good.test/""",
 
 
 @test
-def a_variable_is_masked_in_part_or_without_hosts(t):
+def a_variable_can_be_masked_partially_or_without_hosts(t):
     origins()
     url = f"https://me:{VALUE}@good.test/db"
     options = settings(t, envVars=[
@@ -147,7 +147,7 @@ for name, value in (("Authorization", "Bearer " + token), ("X-Api-Key", key)):
 
 
 @test
-def what_a_mask_does_not_find_is_as_the_settings_say(t):
+def a_mask_without_a_match_follows_the_settings(t):
     t.write(t.home + "/.netrc", f"nothing to see {VALUE}\n")
     for said, shown, words in ((None, False, "its mask found no secret"),
                                ("deny", False, "stays hidden"),
@@ -163,7 +163,7 @@ def what_a_mask_does_not_find_is_as_the_settings_say(t):
 
 
 @test
-def what_cannot_be_masked_stays_hidden(t):
+def files_that_cannot_be_masked_are_hidden(t):
     for name, content, more, words in (
             ("many", "first line\nsecond\n", {}, "control character"),
             ("short", "key=abc", {"extract": "key=(\\w+)"}, "3 bytes"),
@@ -182,7 +182,7 @@ def what_cannot_be_masked_stays_hidden(t):
 
 
 @test
-def a_placeholder_of_a_file_stays_with_its_hosts(t):
+def a_files_placeholder_is_replaced_for_its_hosts_only(t):
     origins()
     t.write(t.home + "/.token", VALUE + "\n")
     r = run(t, 'curl -sS -m 20 -H "X-Api-Key: $(cat ~/.token)" https://other.test/',
@@ -194,7 +194,7 @@ def a_placeholder_of_a_file_stays_with_its_hosts(t):
 
 
 @test
-def a_repository_masks_nothing(t):
+def masks_of_a_repository_are_ignored(t):
     origins()
     t.outside("git", "init", "-q").ok()
     t.write(t.home + "/.token", VALUE + "\n")

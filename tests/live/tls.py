@@ -20,7 +20,7 @@ from tls_origin import *
 
 
 @test
-def clients_send_the_value_and_see_the_placeholder(t):
+def clients_send_the_value_and_receive_the_placeholder(t):
     origins()
     r = run(t, """echo $TOKEN
 curl -sS -m 20 -H "Authorization: Bearer $TOKEN" https://good.test/curl
@@ -85,7 +85,7 @@ def java_trusts_the_key_store_that_is_shown(t):
 
 
 @test
-def java_with_authorities_of_its_own_is_named_in_the_report(t):
+def java_with_its_own_trust_store_is_reported(t):
     has_java(t)
     r = run(t, """openssl x509 -in /etc/ssl/certs/ca-certificates.crt > one.pem
 keytool -importcert -noprompt -keystore own.jks -storepass changeit -file one.pem 2>&1
@@ -106,7 +106,7 @@ def git_over_https_authenticates(t):
 
 
 @test
-def the_value_is_nowhere_inside(t):
+def the_value_appears_nowhere_in_the_sandbox(t):
     origins()
     r = run(t, """cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline; env
 for f in /proc/self/fd/*; do readlink $f; done
@@ -119,7 +119,7 @@ ls ~/.local/state/cloche; ps -ef 2>/dev/null || true""")
 
 
 @test
-def a_placeholder_for_another_host_is_refused_and_says_how_to_bind_it(t):
+def a_placeholder_for_another_host_is_refused_with_the_binding_command(t):
     origins()
     r = run(t, """curl -sS -m 20 -i -H "Authorization: Bearer $TOKEN" https://other.test/
 curl -sS -m 20 -H "X-Api-Key: $SECOND" https://other.test/second""",
@@ -141,7 +141,7 @@ curl -sS -m 20 http://good.test/without""")
 
 
 @test
-def harmless_places_keep_the_placeholder(t):
+def placeholders_outside_credential_fields_are_kept(t):
     origins()
     r = run(t, """echo $TOKEN
 curl -sS -m 20 -A "$TOKEN" -e "http://x/$TOKEN" -b "c=$TOKEN" \
@@ -155,7 +155,7 @@ curl -sS -m 20 -A "$TOKEN" -e "http://x/$TOKEN" -b "c=$TOKEN" \
 
 
 @test
-def other_hosts_stay_end_to_end(t):
+def tls_to_other_hosts_is_end_to_end(t):
     origins()
     script = """for h in good.test other.test; do openssl s_client -connect $h:443 \
         -servername $h -proxy 127.0.0.1:3128 </dev/null 2>/dev/null |
@@ -167,7 +167,7 @@ def other_hosts_stay_end_to_end(t):
 
 
 @test
-def a_certificate_that_does_not_verify_gets_nothing(t):
+def nothing_is_sent_to_an_unverified_certificate(t):
     origins()
     for host, why in (("expired.test", "expired"), ("wrong.test", "mismatch"),
                       ("selfsigned.test", "self-signed")):
@@ -180,7 +180,7 @@ def a_certificate_that_does_not_verify_gets_nothing(t):
 
 
 @test
-def bodies_and_websockets_pass_as_they_are(t):
+def bodies_and_websockets_pass_unchanged(t):
     origins()
     size = 3 << 20
     r = run(t, f"""head -c {size} /dev/zero | tr '\\0' x > body
@@ -219,7 +219,7 @@ def each_request_of_a_connection_is_decided(t):
 
 
 @test
-def a_host_that_is_denied_meanwhile_is_cut_off(t):
+def denying_a_host_closes_its_connections(t):
     origins()
     t.write(t.home + "/.claude/settings.json", "{}")
     t.run("secret", "bind", "TOKEN", "good.test").ok()
@@ -250,7 +250,7 @@ except OSError: print("cut", flush=True)
 
 
 @test
-def without_cloche_tls_nothing_is_sent(t):
+def after_cloche_tls_dies_nothing_is_sent(t):
     origins()
     p = t.start("run", "--secret", "TOKEN@good.test", "--", "sh", "-c",
                 'echo ready; read x; curl -sS -m 20 -H "Authorization: Bearer $TOKEN" '
@@ -267,7 +267,7 @@ def without_cloche_tls_nothing_is_sent(t):
 
 
 @test
-def what_cannot_be_read_ends_the_run_before_it_starts(t):
+def an_unreadable_secret_ends_the_run_at_the_start(t):
     t.write("secret", "short")
     for options, words in (
             (("--secret", "MISSING@good.test"), "MISSING"),
@@ -289,7 +289,7 @@ def what_cannot_be_read_ends_the_run_before_it_starts(t):
 
 
 @test
-def a_source_that_hangs_is_given_up_and_ended(t):
+def a_hanging_value_source_times_out_and_is_killed(t):
     r = t.inside("touch", "ran", options=("--secret", "T@good.test", "--secret-from",
                                           "T=command:exec sleep 1000"))
     contains(r.ended(125).err, "no value was received within 10 s")
@@ -297,7 +297,7 @@ def a_source_that_hangs_is_given_up_and_ended(t):
 
 
 @test
-def without_the_program_nothing_runs(t):
+def a_missing_cloche_tls_is_refused(t):
     shutil.copy(CLOCHE, t.away + "/cloche")
     r = t.outside(t.away + "/cloche", "run", "--secret", "TOKEN@good.test", "--", "touch",
                   "ran", env=ENV)
@@ -308,7 +308,7 @@ def without_the_program_nothing_runs(t):
 
 
 @test
-def an_openssl_that_can_do_nothing_ends_the_run(t):
+def an_unusable_openssl_configuration_ends_the_run(t):
     """Its settings ask for algorithms that no provider has"""
     t.write(t.away + "/openssl.cnf", "openssl_conf = a\n[a]\nalg_section = b\n"
             "[b]\ndefault_properties = fips=yes\n")
@@ -325,7 +325,7 @@ def an_openssl_that_can_do_nothing_ends_the_run(t):
 
 
 @test
-def old_and_early_tls_is_not_spoken(t):
+def old_tls_versions_and_early_data_are_refused(t):
     origins()
     client = """openssl s_client -connect good.test:443 -servername good.test \
     -proxy 127.0.0.1:3128 """
@@ -339,7 +339,7 @@ def old_and_early_tls_is_not_spoken(t):
 
 
 @test
-def a_wildcard_covers_what_is_below(t):
+def a_wildcard_binding_covers_subdomains(t):
     origins()
     script = 'curl -sS -m 20 -i -H "X-Api-Key: $TOKEN" https://{}/'
     run(t, script.format("sub.good.test"), secrets=("TOKEN@*.good.test",)).ok()
@@ -350,7 +350,7 @@ def a_wildcard_covers_what_is_below(t):
 
 
 @test
-def cloche_tls_killed_while_it_sends_cuts_the_answer(t):
+def killing_cloche_tls_truncates_the_response(t):
     origins()
     p = t.start("run", "--secret", "TOKEN@good.test", "--", "sh", "-c",
                 'curl -sSN -m 60 -H "X-Api-Key: $TOKEN" https://good.test/half | '
@@ -366,7 +366,7 @@ def cloche_tls_killed_while_it_sends_cuts_the_answer(t):
 
 
 @test
-def the_printed_line_binds_the_secret(t):
+def the_suggested_command_binds_the_secret(t):
     origins()
     script = 'curl -sS -m 20 -H "Authorization: Bearer $TOKEN" https://other.test/x'
     r = run(t, script, secrets=("TOKEN@good.test", "SECOND@other.test"))
@@ -413,7 +413,7 @@ def an_authority_of_the_users_own_verifies_a_bound_host(t):
 
 
 @test
-def a_repository_binds_nothing(t):
+def bindings_of_a_repository_are_ignored(t):
     origins()
     t.outside("git", "init", "-q").ok()
     t.write(".cloche.json", json.dumps({
@@ -430,7 +430,7 @@ def a_repository_binds_nothing(t):
 
 
 @test
-def values_come_from_files_and_commands(t):
+def values_are_read_from_files_and_commands(t):
     origins()
     path = t.away + "/value"
     with open(path, "w") as file:
@@ -473,7 +473,7 @@ get -d x -H "X-Api-Key: $TOKEN" https://sub.good.test/""", "-s", t.away + "/own.
 
 
 @test
-def records_name_the_secrets_that_went_out(t):
+def records_name_the_secrets_that_were_sent(t):
     origins()
     run(t, """for i in 1 2; do curl -sS -m 20 -H "X-Api-Key: $TOKEN" https://good.test/; done
 curl -sS -m 20 https://other.test/""",
@@ -492,7 +492,7 @@ curl -sS -m 20 https://other.test/""",
 
 
 @test
-def a_placeholder_is_the_same_in_the_next_run_of_the_project(t):
+def a_placeholder_is_stable_across_runs_of_a_project(t):
     origins()
     first, second = (run(t, "echo $TOKEN").ok().out for _ in range(2))
     equal(first, second)
@@ -503,7 +503,7 @@ def a_placeholder_is_the_same_in_the_next_run_of_the_project(t):
 
 
 @test
-def clients_that_cannot_work_are_named(t):
+def incompatible_clients_are_reported(t):
     origins()
     r = run(t, """openssl s_client -connect good.test:443 -servername good.test -alpn h2 \
     -proxy 127.0.0.1:3128 </dev/null >/dev/null 2>&1
@@ -514,7 +514,7 @@ curl -sS -m 20 --capath /nonexistent --cacert ~/own.pem https://good.test/""")
 
 
 @test_if(LONG)
-def ten_thousand_connections_are_bounded(t):
+def ten_thousand_connections_use_bounded_memory(t):
     """The gate takes some at a time and refuses the rest; nothing hangs, and the next works"""
     origins()
     r = run(t, r'''/usr/bin/python3 -c '

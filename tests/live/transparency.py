@@ -18,13 +18,13 @@ ARGUMENT_MAX = 131071		# MAX_ARG_STRLEN without its NUL
 
 
 @test
-def exit_codes_are_the_commands(t):
+def the_exit_code_of_the_command_is_returned(t):
     for code in (0, 1, 2, 42, 124, 125, 126, 127, 128, 200, 255):
         equal(t.shell(f"exit {code}").code, code)
 
 
 @test
-def an_ending_signal_is_128_plus_it(t):
+def a_command_killed_by_a_signal_exits_with_128_plus_its_number(t):
     for name in SIGNALS + ("KILL", "SEGV", "ABRT", "PIPE"):
         number = getattr(signal, "SIG" + name)
         r = t.shell(f"ulimit -c 0; kill -{name} $$")
@@ -32,7 +32,7 @@ def an_ending_signal_is_128_plus_it(t):
 
 
 @test
-def missing_and_not_executable(t):
+def missing_and_non_executable_commands_exit_with_127_and_126(t):
     r = t.inside("no-such-program-here").ended(127)
     contains(r.err, "cloche: ")
     contains(r.err, "no-such-program-here")
@@ -44,7 +44,7 @@ def missing_and_not_executable(t):
 
 
 @test
-def what_a_rule_keeps_from_starting_names_the_rule(t):
+def a_program_hidden_by_a_rule_names_the_rule(t):
     """The program, the interpreter in its first line, or its loader"""
     tool = t.write("tool", "#!" + t.write("own", "#!/bin/sh\n", mode=0o755) +
                    "\n", mode=0o755)
@@ -88,7 +88,7 @@ def signals_reach_the_command(t):
 
 
 @test
-def an_uncaught_signal_ends_it(t):
+def an_uncaught_signal_ends_the_command(t):
     for name in ("TERM", "INT", "HUP", "QUIT", "USR1"):
         number = getattr(signal, "SIG" + name)
         p = t.start("run", "--", "sh", "-c",
@@ -124,7 +124,7 @@ def comm(pid):
 
 
 @test
-def killing_cloche_ends_everything_inside(t):
+def killing_cloche_ends_all_processes_in_the_sandbox(t):
     p = t.start("run", "--", "sh", "-c",
                 "setsid sleep 1000 & (sleep 1000 &) ; echo ready; sleep 1000")
     equal(p.stdout.readline(), b"ready\n")
@@ -135,7 +135,7 @@ def killing_cloche_ends_everything_inside(t):
 
 
 @as_root		# Nobody else may look into process 1
-def process_1_holds_no_end_of_a_pipe(t):
+def process_1_has_no_pipe_open(t):
     """Or who reads from the command would wait for it, too"""
     for options in ([], ["--tier", "landlock"]):
         with t.start("run", *options, "--", "sh", "-c",
@@ -157,7 +157,7 @@ def background_children_end_with_the_command(t):
 
 
 @test
-def no_process_inside_acts_after_the_end(t):
+def no_process_writes_after_the_run_has_ended(t):
     """Whoever reads the result reads all of it"""
     path = os.path.join(t.dir, "log")
     for _ in range(8):
@@ -171,7 +171,7 @@ def no_process_inside_acts_after_the_end(t):
 
 
 @test
-def pipes_carry_bytes_untouched(t):
+def pipes_carry_bytes_unchanged(t):
     data = os.urandom(1 << 20) * 8
     r = t.inside("cat", stdin=data, timeout=120)
     check(r.ok().raw_out == data, "the bytes differ")
@@ -181,13 +181,13 @@ def pipes_carry_bytes_untouched(t):
 
 
 @test
-def a_closed_reader_ends_the_writer(t):
+def a_closed_reader_ends_the_command_with_SIGPIPE(t):
     r = t.outside("sh", "-c", '"$0" run -- yes | head -n 1', CLOCHE)
     equal(r.ok().out, "y\n")
 
 
 @test
-def closed_standard_descriptors_are_no_trouble(t):
+def closed_standard_descriptors_are_closed_in_the_sandbox(t):
     for redirect in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
         r = t.outside("sh", "-c", f'"$0" run -- sh -c "exit 6" {redirect}',
                       CLOCHE)
@@ -203,7 +203,7 @@ def closed_standard_descriptors_are_no_trouble(t):
 
 
 @test
-def regular_files_as_standard_descriptors(t):
+def regular_files_work_as_standard_descriptors(t):
     t.write(t.away + "/in", "input")
     with open(t.away + "/in") as feed, open(t.away + "/out", "w") as out, \
             open(t.away + "/err", "w") as err:
@@ -234,7 +234,7 @@ def the_offset_of_standard_input_is_shared(t):
 
 
 @test
-def standard_input_may_be_open_for_writing_too(t):
+def standard_input_may_be_open_for_writing(t):
     """As Python's TemporaryFile and memfd_create() are, and what `<>` opens"""
     named = t.write(t.away + "/in", "one\ntwo\n")
     inner = t.write("in", "one\ntwo\n")
@@ -262,7 +262,7 @@ def standard_input_may_be_open_for_writing_too(t):
 
 
 @test
-def arguments_arrive_as_they_are(t):
+def arguments_are_preserved(t):
     words = ["", " ", "--", "-c", "--write", "a b", "'\"", "$HOME", "\n",
              b"\xff\xfe", "é", "-" * 1000]
     r = t.inside("sh", "-c", 'printf "%s\\0" "$@"', "sh", *words)
@@ -311,7 +311,7 @@ def cwd_can_be_another_directory(t):
 
 
 @test
-def a_directory_keeps_the_name_it_was_reached_by(t):
+def PWD_keeps_the_name_with_symlinks(t):
     os.mkdir(t.dir + "/real")
     link = t.away + "/link"
     os.symlink(t.dir + "/real", link)
@@ -357,7 +357,7 @@ def a_program_of_32_bits_gets_a_message(t):
 
 
 @test
-def standard_output_is_the_commands_alone(t):
+def cloche_prints_nothing_on_standard_output(t):
     r = t.shell("echo only", options=["--debug"])
     equal(r.ok().out, "only\n")
     equal(t.shell("true").ok().out, "")
@@ -365,7 +365,7 @@ def standard_output_is_the_commands_alone(t):
 
 
 @test
-def a_caller_that_ignores_the_end_of_children_is_no_trouble(t):
+def an_ignored_SIGCHLD_of_the_caller_is_harmless(t):
     r = t.inside("sh", "-c", "true; echo $?", options=["--tier", "full"],
                  preexec_fn=lambda: signal.signal(signal.SIGCHLD,
                                                   signal.SIG_IGN)).ok()
@@ -373,7 +373,7 @@ def a_caller_that_ignores_the_end_of_children_is_no_trouble(t):
 
 
 @test
-def with_too_few_descriptors_it_ends(t):
+def a_low_descriptor_limit_ends_the_run_with_an_error(t):
     """Somewhere between nothing works and everything does"""
     codes = set()
     modes = (["--observe", "off", "--net", "none"], ["--tier", "landlock"],
@@ -393,7 +393,7 @@ def with_too_few_descriptors_it_ends(t):
 
 
 @test
-def with_too_many_descriptors_on_their_way_it_ends(t):
+def too_many_descriptors_in_flight_end_the_run_with_an_error(t):
     """All of a user's programs count, against the limit of each"""
     here, there = socket.socketpair()
     with here, there:
@@ -411,7 +411,7 @@ def with_too_many_descriptors_on_their_way_it_ends(t):
 
 
 @test
-def a_limit_on_files_ends_no_command(t):
+def a_file_size_limit_of_the_caller_does_not_end_the_command(t):
     """What we write ourselves may become too large: that is not its affair"""
     many = "; ".join(f"echo x >> /etc/cloche-no-such-{i}" for i in range(20))
     r = t.shell(f"{many}; exit 7", preexec_fn=lambda: resource.setrlimit(
@@ -421,7 +421,7 @@ def a_limit_on_files_ends_no_command(t):
 
 
 @test
-def with_little_stack_it_runs(t):
+def a_run_works_with_a_small_stack(t):
     """Also where its streams have to be copied, from and to files elsewhere"""
     if SANITIZED:
         return          # Frames are larger then
@@ -447,7 +447,7 @@ def threads_of_ours():
 
 
 @as_user        # Root has as many as there are
-def with_too_few_processes_it_is_no_weaker_sandbox(t):
+def a_low_process_limit_does_not_weaken_the_sandbox(t):
     for count in [1] + [threads_of_ours() + more for more in range(-1, 9)]:
         r = t.inside("true", preexec_fn=lambda: resource.setrlimit(
             resource.RLIMIT_NPROC, (count, count)))

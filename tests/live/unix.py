@@ -47,7 +47,7 @@ def outside(t, name):
 
 
 @test
-def a_link_that_a_command_could_have_made_names_nothing(t):
+def a_socket_rule_through_a_plantable_symlink_is_dropped(t):
     there = outside(t, "s")
     serve(f"{there}/a")
     os.symlink(f"{there}/a", f"{t.dir}/mine")
@@ -61,7 +61,7 @@ def a_link_that_a_command_could_have_made_names_nothing(t):
 
 
 @test
-def none_of_the_host_by_default(t):
+def sockets_of_the_host_are_refused_by_default(t):
     there = outside(t, "s")
     serve(f"{there}/a")
     serve(f"{t.dir}/here")
@@ -130,7 +130,7 @@ if __name__ == "__main__":
 
 
 @test
-def sockets_of_ones_own_work_as_outside(t):
+def sockets_of_the_sandbox_work_as_on_the_host(t):
     name = f"cloche-own-{os.getpid()}"
     script = t.write("own.py", OWN)
     for inside_tmp in (False, True):
@@ -146,7 +146,7 @@ def sockets_of_ones_own_work_as_outside(t):
 
 
 @test
-def abstract_names_of_the_host_are_out_of_reach(t):
+def abstract_sockets_of_the_host_are_unreachable(t):
     name = f"cloche-host-{os.getpid()}"
     serve("\0" + name)
     socket.socket(socket.AF_UNIX).connect("\0" + name)     # The control
@@ -180,7 +180,7 @@ os.rename("own", "host")
 
 
 @test
-def a_socket_that_took_the_place_of_an_own_one(t):
+def a_host_socket_that_replaced_an_own_one_is_refused(t):
     serve(f"{t.dir}/host")
     words = ["/usr/bin/python3", "-c", REPLACED]
     equal(t.inside(*words).ok().out, "in\n13 in\n13 13 13\n")
@@ -190,7 +190,7 @@ def a_socket_that_took_the_place_of_an_own_one(t):
 
 
 @test
-def what_a_server_left_behind_is_taken_over(t):
+def a_stale_socket_can_be_replaced(t):
     """As tmux and others do it: who finds nobody listening makes a new one"""
     script = """
 import errno, os, socket
@@ -208,7 +208,7 @@ print(socket.socket(socket.AF_UNIX).connect_ex(path))
 
 
 @test
-def the_one_that_is_named_and_not_its_neighbour(t):
+def only_the_allowed_socket_is_reachable(t):
     there = outside(t, "s")
     serve(f"{there}/a")
     serve(f"{there}/b")
@@ -222,7 +222,7 @@ def the_one_that_is_named_and_not_its_neighbour(t):
 
 
 @test
-def abstract_ones_never(t):
+def abstract_sockets_cannot_be_allowed(t):
     name = f"cloche-test-{os.getpid()}"
     there = outside(t, "s")
     serve(f"{there}/a")
@@ -234,7 +234,7 @@ def abstract_ones_never(t):
 
 
 @test
-def one_in_a_hidden_directory(t):
+def an_allowed_socket_in_a_hidden_directory_is_reachable(t):
     there = outside(t, "s")
     serve(f"{there}/a")
     serve(f"{there}/b")
@@ -261,7 +261,7 @@ def one_in_a_hidden_directory(t):
 
 
 @test
-def without_the_observer_too(t):
+def an_allowed_socket_is_reachable_without_an_observer(t):
     there = outside(t, "s")
     serve(f"{there}/a")
     serve(f"{there}/b")
@@ -323,7 +323,7 @@ print(seen, struct.unpack("Q", shared[200:208])[0], "swaps", os.waitpid(pid, 0)[
 
 
 @test(timeout=long(600, 1800))
-def a_race_never_reaches_the_neighbour(t):
+def swapping_the_path_never_reaches_another_socket(t):
     there = outside(t, "s")
     serve(f"{there}/a")
     serve(f"{there}/b", b"WRONG")
@@ -389,7 +389,7 @@ print(tries, got or "none")
 
 
 @test
-def what_a_number_stands_for_is_looked_at_once(t):
+def swapping_a_descriptor_never_reaches_another_socket(t):
     there = outside(t, "s")
     serve(f"{there}/a")
     serve(f"{there}/b", b"WRONG")
@@ -402,7 +402,7 @@ def what_a_number_stands_for_is_looked_at_once(t):
 
 
 @test
-def a_thread_with_files_of_its_own_connects_its_own(t):
+def a_thread_with_its_own_descriptor_table_connects_its_own_socket(t):
     there = outside(t, "s")
     serve(f"{there}/a")
     r = t.inside("/usr/bin/python3", "-c", """
@@ -422,7 +422,7 @@ thread.join()
 
 
 @test
-def a_length_has_no_high_bits(t):
+def high_bits_of_the_address_length_are_ignored(t):
     there = outside(t, "s")
     serve(f"{there}/a")
     serve(f"{there}/b")
@@ -445,7 +445,7 @@ for path in sys.argv[1:]:
 
 
 @test
-def other_sockets_connect_as_ever(t):
+def connects_of_other_families_work(t):
     there = outside(t, "s")
     serve(f"{there}/a")
     code = """
@@ -481,7 +481,7 @@ except TimeoutError: print("timeout")
 
 
 @test
-def descriptors_that_travel_open_nothing(t):
+def passed_descriptors_grant_no_socket(t):
     there = outside(t, "s")
     serve(f"{there}/a")
     serve(f"{there}/b")
@@ -518,7 +518,7 @@ os.wait()
 
 
 @test
-def a_real_agent_works_and_no_other(t):
+def only_the_allowed_ssh_agent_works(t):
     there = outside(t, "s")
     agents = []
     try:
@@ -555,7 +555,7 @@ const server = net.createServer(c => c.end("pipe")).listen(path, () =>
 
 
 @test
-def real_programs_talk_to_themselves(t):
+def node_and_tmux_use_their_own_sockets(t):
     """As tsx, nx and vite do it; then a terminal multiplexer"""
     for path in ("/tmp/own.pipe", t.dir + "/own.pipe"):
         equal(t.inside(need("node"), "-e", NODE, path).ok().out, "pipe\n")
@@ -571,7 +571,7 @@ def real_programs_talk_to_themselves(t):
 
 
 @as_user
-def a_database_is_reached_by_its_socket(t):
+def a_database_started_in_the_sandbox_is_reachable(t):
     need("initdb")
     r = t.shell("""
 initdb -D data -A peer -N > /dev/null &&
@@ -583,7 +583,7 @@ pg_ctl -D data -s -m immediate stop
 
 
 @test
-def gpg_signs_with_the_agents_socket_alone(t):
+def gpg_signs_with_the_agents_socket_only(t):
     need("gpg-agent")
     home = outside(t, "g")
     os.chmod(home, 0o700)
@@ -605,7 +605,7 @@ def gpg_signs_with_the_agents_socket_alone(t):
 
 
 @test
-def the_agent_is_named_to_the_command_if_it_is_allowed(t):
+def SSH_AUTH_SOCK_is_passed_if_its_socket_is_allowed(t):
     there = outside(t, "s")
     serve(f"{there}/agent")
     env = {"SSH_AUTH_SOCK": f"{there}/agent"}
@@ -638,7 +638,7 @@ for path in sys.stdin.readline().split():
 
 
 @test
-def a_number_that_is_used_again_is_another_socket(t):
+def a_reused_descriptor_number_is_checked_again(t):
     there = outside(t, "s")
     serve(f"{there}/a")
     p = t.start("run", "--quiet", "--unix-socket", f"{there}/a", "--",

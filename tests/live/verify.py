@@ -105,7 +105,7 @@ def has_its_shape(report):
 
 
 @test
-def the_default_policy_holds(t):
+def verify_passes_with_the_default_policy(t):
     before, mine = traces(), own_files(t)
     report = verify(t, code=0)
     check(len(report["probes"]) >= PROBES_MIN, len(report["probes"]))
@@ -118,7 +118,7 @@ def the_default_policy_holds(t):
 
 
 @once_as_user
-def a_shared_tmp_stays_as_it_was(t):
+def verify_leaves_a_shared_tmp_unchanged(t):
     """Where somebody uses the names, and where nobody does"""
     for options, before in (("--profile srt", ["claude", "claude/mine"]),
                             ("--write /tmp", [])):
@@ -132,7 +132,7 @@ def a_shared_tmp_stays_as_it_was(t):
 
 
 @once_as_user
-def the_full_run_holds_too(t):
+def verify_full_passes(t):
     report = verify(t, "--full", code=0)
     equal((report["mode"], report["summary"]["fail"]), ("full", 0))
     note("full:", report["ms"], "ms")
@@ -142,7 +142,7 @@ def the_full_run_holds_too(t):
 
 
 @once
-def profile_srt_holds(t):
+def verify_passes_with_profile_srt(t):
     report = verify(t, "--profile", "srt", code=0,
                     env={"CLAUDE_TMPDIR": t.away})	# Not in /tmp
     choices = [p for p in report["probes"] if p["verdict"] == "CHOICE"]
@@ -152,7 +152,7 @@ def profile_srt_holds(t):
 
 
 @once
-def profile_home_holds(t):
+def verify_passes_with_profile_home(t):
     report = verify(t, "--profile", "home", code=0)
     choices = {p["title"]: p["why"] for p in report["probes"]
                if p["verdict"] == "CHOICE"}
@@ -161,7 +161,7 @@ def profile_home_holds(t):
 
 
 @once
-def a_weakened_policy_is_the_users_choice(t):
+def verify_reports_weakened_settings_as_choices(t):
     os.mkdir(t.home + "/.ssh")
     report = verify(t, "--write", t.home, "--read", t.home + "/.ssh", code=0)
     found = {p["title"]: p for p in report["probes"]}
@@ -176,7 +176,7 @@ def a_weakened_policy_is_the_users_choice(t):
 
 
 @once_as_user
-def what_the_user_chose_is_named_and_own_rules_are_tried(t):
+def verify_names_choices_and_tests_user_rules(t):
     t.write(t.home + "/.claude/settings.json", json.dumps(
         {"sandbox": {"filesystem": {"allowRead": ["~/.aws"]}}}))
     os.mkdir(t.home + "/.aws")
@@ -198,7 +198,7 @@ def what_the_user_chose_is_named_and_own_rules_are_tried(t):
 
 
 @once_as_user
-def hosts_that_the_user_allowed_are_named(t):
+def verify_names_allowed_hosts(t):
     """This machine among them; what no rule says is still refused"""
     hosts = json.dumps({"sandbox": {"network": {"allowedDomains": [
         "localhost", "127.0.0.1"]}}})
@@ -220,7 +220,7 @@ def hosts_that_the_user_allowed_are_named(t):
 
 
 @once
-def without_a_network_it_holds_and_people_get_a_summary(t):
+def verify_passes_with_net_none_and_prints_a_summary(t):
     r = t.run("verify", "--net", "none", timeout=FULL_SECONDS).ok()
     for words in ("launch, fail closed: ", "facts\n", "tier full, kernel ",
                   " passed, 0 failed, 0 inconclusive"):
@@ -229,7 +229,7 @@ def without_a_network_it_holds_and_people_get_a_summary(t):
 
 
 @once_as_user
-def other_verifications_beside_it_are_not_its_own(t):
+def concurrent_verifications_do_not_disturb_each_other(t):
     """Their processes hold canaries too, more than an attempt can bring back"""
     others = [subprocess.Popen(["sleep", "1000"], env={"X": "cloche-canary-"
                                                        + "0" * 200})
@@ -243,7 +243,7 @@ def other_verifications_beside_it_are_not_its_own(t):
 
 
 @once_as_user
-def odd_places_give_clear_results(t):
+def verify_works_without_home_and_with_many_hosts(t):
     nowhere = {"HOME": None, "TMPDIR": "/nonexistent"}
     report = verify(t, env=nowhere, code=0)
     other = verify(t, *(f"--allow=h{i}.example.com" for i in range(70)),
@@ -255,7 +255,7 @@ def odd_places_give_clear_results(t):
 
 
 @once
-def bound_secrets_are_tried_with_a_canary(t):
+def verify_tests_bound_secrets_with_a_canary(t):
     """The user's own bindings count, their values are not read"""
     source = f"command:touch {t.away}/read; echo value-of-the-users-own"
     t.write(t.home + "/.config/cloche/policy.json", json.dumps({"secrets": {
@@ -269,7 +269,7 @@ def bound_secrets_are_tried_with_a_canary(t):
 
 
 @test
-def the_landlock_tier_says_what_it_does_not_promise(t):
+def verify_lists_what_the_landlock_tier_lacks(t):
     report = verify(t, "--tier", "landlock", code=3)
     only_what_is_not_promised(report)
     equal(report["summary"]["fail"], 0)
@@ -287,7 +287,7 @@ def only_what_is_not_promised(report):
 
 
 @once
-def a_missing_layer_turns_it_red(t):
+def verify_fails_when_a_layer_is_missing(t):
     refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
     r = t.outside(refuse, "landlock,keeper", CLOCHE, "verify", "--json",
                   timeout=FULL_SECONDS)
@@ -299,7 +299,7 @@ def a_missing_layer_turns_it_red(t):
 
 
 @once
-def in_a_container_the_weaker_tier_is_verified(t):
+def verify_tests_the_weaker_tier_in_a_container(t):
     refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
     r = t.outside(refuse, "docker", CLOCHE, "verify", "--json",
                   timeout=FULL_SECONDS).ended(3)
@@ -309,7 +309,7 @@ def in_a_container_the_weaker_tier_is_verified(t):
 
 
 @once_as_user
-def without_ipv6_there_is_less_to_test(t):
+def verify_skips_ipv6_probes_without_ipv6(t):
     refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
     r = t.outside(refuse, "ipv6", CLOCHE, "verify", "--json",
                   timeout=FULL_SECONDS)
@@ -320,7 +320,7 @@ def without_ipv6_there_is_less_to_test(t):
 
 
 @once_as_user
-def inside_a_sandbox_nothing_is_made_up(t):
+def verify_in_a_sandbox_is_inconclusive(t):
     r = t.inside(CLOCHE, "verify", "--json", options=["--quiet"],
                  timeout=FULL_SECONDS)
     report = json.loads(r.out)
@@ -330,20 +330,20 @@ def inside_a_sandbox_nothing_is_made_up(t):
 
 
 @once_as_user
-def a_sandbox_that_does_not_start_is_no_pass(t):
+def verify_is_inconclusive_when_the_sandbox_does_not_start(t):
     report = verify(t, "--pids", "1", code=3)
     equal(report["summary"]["fail"], 0)
     check(report["summary"]["inconclusive"] > PROBES_MIN, report["summary"])
 
 
 @test
-def wrong_usage_is_two(t):
+def wrong_usage_exits_with_2(t):
     for words in (["--no-such"], ["--", "true"], ["--profile", "nonsense"]):
         equal(t.run("verify", *words).code, 2, words)
 
 
 @test
-def an_interrupt_leaves_nothing(t):
+def an_interrupted_verify_leaves_nothing(t):
     before = traces()
     for sig in (signal.SIGINT, signal.SIGTERM):
         p = subprocess.Popen([CLOCHE, "verify"], stdout=subprocess.DEVNULL,

@@ -16,7 +16,7 @@ def for_each_that_rewrites(function):
 
 
 @for_each
-def its_commands_run_in_the_sandbox(t, agent):
+def commands_of_the_agent_run_in_the_sandbox(t, agent):
     t.write(t.home + "/.ssh/id_rsa", "-----BEGIN OPENSSH PRIVATE KEY-----\n")
     [said] = results(t, agent, "cat ~/.ssh/id_rsa; echo in=$SANDBOX_RUNTIME; "
                      f"echo x > made; echo x > {t.home}/not-made")
@@ -41,14 +41,14 @@ def in_bwraps_place(t, agent, settings, argv, env):
 
 
 @test
-def codex_calls_our_bwrap(t):
+def codex_works_with_cloche_as_bwrap(t):
     in_bwraps_place(t, "codex", lambda url: start_codex(t, url),
                     [*CODEX_ALONE, "exec", "--skip-git-repo-check", "-s", "workspace-write", "go"],
                     lambda url: {"MODEL_KEY": "x"})
 
 
 @test
-def gemini_calls_our_bwrap(t):
+def gemini_works_with_cloche_as_bwrap(t):
     def settings(url):
         t.write(t.home + "/.gemini/settings.json", json.dumps({"security": {
             "auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False},
@@ -73,7 +73,7 @@ def uninstalling_after_a_session_leaves_every_byte(t, agent):
 
 
 @for_each
-def what_a_rule_denies_is_not_run(t, agent):
+def a_command_denied_by_a_rule_is_not_run(t, agent):
     t.write(".claude/settings.json", json.dumps(
         {"permissions": {"deny": ["Bash(touch *)"]}}))
     denied, allowed = results(t, agent, "touch a", "echo x > b")
@@ -97,14 +97,14 @@ def a_forged_wrapper_is_not_run(t, agent):
 
 
 @test
-def the_model_of_codex_does_not_move_the_project(t):
+def a_codex_call_cannot_change_the_project(t):
     [said] = results(t, "codex", {"cmd": "touch here; pwd", "workdir": t.home})
     contains(said, t.home)
     check(not os.path.exists(t.home + "/here"), said)
 
 
 @test
-def claude_has_another_tool_for_commands(t):
+def claudes_monitor_tool_runs_in_the_sandbox(t):
     def watch(command):
         return ("Monitor", {"command": command, "description": "a test"})
 
@@ -121,7 +121,7 @@ def claude_has_another_tool_for_commands(t):
 
 
 @test
-def claude_remembers_where_it_went(t):
+def claude_keeps_its_working_directory(t):
     os.makedirs("sub dir")
     _, inside, _, failed, still = results(
         t, "claude", "cd 'sub dir'", "pwd; touch here", "cd /usr",
@@ -135,7 +135,7 @@ def claude_remembers_where_it_went(t):
 
 
 @test
-def claude_shares_the_tmp_of_its_file_tools(t):
+def claude_shares_tmp_with_its_file_tools(t):
     name = f"/tmp/cloche-peers-{os.getpid()}"
     try:
         _, read, _, back = results(
@@ -166,7 +166,7 @@ def other_sessions_of_claude_are_hidden_in_tmp(t):
 
 
 @test
-def a_project_cannot_take_the_prefix_of_claude_away(t):
+def a_project_cannot_remove_claudes_shell_prefix(t):
     for name, value in (("CLAUDE_CODE_SHELL_PREFIX", ""),
                         ("CLAUDE_CODE_SHELL_PREFIX", "/usr/bin/env")):
         t.write(".claude/settings.json", json.dumps({"env": {name: value}}))
@@ -179,7 +179,7 @@ def a_project_cannot_take_the_prefix_of_claude_away(t):
 
 
 @test
-def a_project_switches_nothing_off_behind_a_shim(t):
+def a_project_cannot_disable_the_hooks_of_a_shim(t):
     """What it can do to hooks of the user's settings, it cannot to those of the shim"""
     hostile = json.dumps({"disableAllHooks": True,
                           "env": {"CLAUDE_CODE_SHELL_PREFIX": ""}})
@@ -217,7 +217,7 @@ def hooks_and_servers_of_the_user_run_as_before(t):
 
 
 @test
-def claude_hears_what_was_refused(t):
+def claude_receives_the_refusals(t):
     [said] = results(t, "claude", "echo x > /etc/hosts")
     contains(said, "<sandbox_violations>")
 
@@ -243,7 +243,7 @@ def shim_results(t, agent, *commands):
 
 
 @for_each
-def behind_a_shim_commands_are_not_rewritten_and_run_in_one_sandbox(t, agent):
+def shim_commands_run_unrewritten_in_one_sandbox(t, agent):
     t.write(t.home + "/.ssh/id_rsa", "-----BEGIN OPENSSH PRIVATE KEY-----\n")
     t.write("page", "from inside")
     kept = f"/tmp/cloche-peers-{os.getpid()}"
@@ -325,7 +325,7 @@ def gemini_without_its_shim_runs_no_command(t):
 
 
 @test
-def codex_does_not_start_where_nothing_would_hold_its_commands(t):
+def codex_refuses_to_start_without_its_environments_file(t):
     shim_results(t, "codex", "touch made")
     check(t.exists("made"))
     path = t.home + "/.codex/environments.toml"
@@ -344,7 +344,7 @@ SERVERS = {"claude": (".claude.json", "mcp__fs__write_file"),
 
 
 @for_each
-def its_mcp_server_runs_in_a_sandbox_of_its_own(t, agent):
+def an_mcp_server_runs_in_its_own_sandbox(t, agent):
     """The server itself would write all of the home"""
     name, tool = SERVERS[agent]
     program = os.path.join(os.path.dirname(BIN), "@modelcontextprotocol",
@@ -375,7 +375,7 @@ def sessions(t):
 
 
 @for_each
-def a_server_of_one_call_answers_the_next_and_ends_with_the_agent(t, agent):
+def a_server_of_one_call_answers_the_next_until_the_agent_ends(t, agent):
     # Codex closes the other end of a command's output when it has ended, and Gemini CLI
     # waits for all that have it open
     start = SERVER % ("" if agent == "claude" else ">log 2>&1")
@@ -401,7 +401,7 @@ def a_server_of_one_call_answers_the_next_and_ends_with_the_agent(t, agent):
 
 
 @for_each
-def an_agent_that_is_killed_takes_its_session_along(t, agent):
+def killing_an_agent_ends_its_session(t, agent):
     need_agent(agent)
     seen = []
 
@@ -422,7 +422,7 @@ def an_agent_that_is_killed_takes_its_session_along(t, agent):
     wait_until(lambda: not sessions(t), "the end of the session", AGENT_SECONDS)
 
 @lambda function: for_each(function, ["codex", "gemini"])
-def an_agent_whose_home_was_moved(t, agent):
+def an_agent_with_a_moved_home_is_sandboxed(t, agent):
     """Its hooks are there, and its commands in the sandbox"""
     variable, start = {"codex": ("CODEX_HOME", ".codex"),
                        "gemini": ("GEMINI_CLI_HOME", "")}[agent]
@@ -480,7 +480,7 @@ def whole(t, agent, *commands, shared=""):
 
 
 @for_each
-def a_whole_agent_keeps_its_key_and_a_home_of_its_own(t, agent):
+def a_sandboxed_agent_keeps_its_key_and_private_home(t, agent):
     t.write(t.home + "/.ssh/id_rsa", "-----BEGIN OPENSSH PRIVATE KEY-----\n")
     before = t.in_home()
     serve_it = ("setsid python3 -c 'import http.server, sys; s = http.server.HTTPServer(("
@@ -503,7 +503,7 @@ def a_whole_agent_keeps_its_key_and_a_home_of_its_own(t, agent):
 
 
 @for_each
-def a_whole_agent_shares_its_usual_home(t, agent):
+def a_sandboxed_agent_can_share_its_usual_home(t, agent):
     """Its history is there afterwards; what its next start obeys is as it was"""
     name, settings, text, history = {
         "claude": (".claude", "settings.json", '{"cleanupPeriodDays": 9}\n', "projects"),

@@ -30,7 +30,7 @@ print(small.get_width(), small.get_height(), small.get_pixels()[:3].hex())
 
 
 @test
-def a_thumbnail_is_made(t):
+def gdk_pixbuf_makes_a_thumbnail_through_bwrap(t):
     need("gdk-pixbuf-thumbnailer")
     t.write(t.away + "/bwrap", f"#!/bin/sh\necho used > {t.away}/used\n"
                                f'exec {BWRAP} "$@"\n', 0o755)

@@ -81,7 +81,7 @@ lines.on("line", (line) => {
 
 
 @test
-def the_protocol_of_opentelemetry_reads_every_record(t):
+def an_otlp_parser_reads_every_record(t):
     if not os.path.isdir(MODULES):
         skip("needs npm and its registry")
     note("seed", SEED)
@@ -104,7 +104,7 @@ def the_protocol_of_opentelemetry_reads_every_record(t):
 
 
 @test
-def node_exporter_serves_every_count(t):
+def node_exporter_serves_every_counter(t):
     exporter, promtool = need("prometheus-node-exporter"), need("promtool")
     texts = os.path.join(t.away, "texts")
     os.mkdir(texts)
@@ -167,7 +167,7 @@ def need_journal(*programs):
 
 
 @as_root
-def journald_has_every_record_while_it_is_killed(t):
+def journald_receives_every_record_across_kills(t):
     need_journal(JOURNALD)
     chance = random.Random(SEED)
     fill(t)
@@ -182,7 +182,7 @@ def journald_has_every_record_while_it_is_killed(t):
 
 
 @as_root
-def what_journald_has_not_read_is_lost_with_it(t):
+def records_unread_by_a_killed_journald_are_lost(t):
     """So much for a collector that acknowledges nothing; where it answers, nothing is"""
     need_journal(JOURNALD)
     t.write(os.path.join(t.home, STORE), "".join(map(run_end, range(10))), 0o600)
@@ -202,7 +202,7 @@ def what_journald_has_not_read_is_lost_with_it(t):
 
 
 @as_root
-def the_remote_has_every_record_while_it_is_killed(t):
+def journal_remote_receives_every_record_across_kills(t):
     """From journald on: systemd-journal-upload has a cursor as well, and posts all that is
     behind it at once. It ends when its server does.
     """
@@ -232,7 +232,7 @@ def the_remote_has_every_record_while_it_is_killed(t):
 
 
 @test
-def journald_takes_the_records_of_a_user(t):
+def journald_accepts_records_of_a_user(t):
     """Its answers are root's: of a daemon that is killed he knows nothing"""
     need_journal(JOURNALD)
     if IS_ROOT:

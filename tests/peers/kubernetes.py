@@ -152,7 +152,7 @@ def a_restricted_pod_runs_its_command_in_the_sandbox(t):
 
 
 @test
-def a_config_map_that_changes_counts_at_once(t):
+def a_config_map_change_applies_at_once(t):
     policy = {"network": {"strictAllowlist": True, "allowedDomains": []}}
     with Engine(t) as engine:
         play(engine, text("pod.yaml"))
@@ -172,7 +172,7 @@ def a_config_map_that_changes_counts_at_once(t):
 
 
 @test
-def a_template_of_agent_sandbox_is_such_a_pod(t):
+def the_agent_sandbox_template_is_a_restricted_pod(t):
     config = text("pod.yaml").split("---\n")[0]
     _, pod = text("agent-sandbox.yaml").split("  podTemplate:\n")
     pod = "apiVersion: v1\nkind: Pod\n" + re.sub("^    ", "", pod, flags=re.M) \

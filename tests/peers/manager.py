@@ -30,7 +30,7 @@ def story(t, module):
 
 
 @test(timeout=300)
-def an_embedder_changes_one_import(t):
+def srt_manager_and_cloche_behave_alike(t):
     if not os.path.exists(SRT):
         skip("needs npm, for the real srt")
     if not os.path.exists(OURS):

@@ -328,7 +328,7 @@ CALLS = [
 
 
 @test
-def calls_have_the_same_status_and_output(t):
+def exit_status_and_output_equal_srts(t):
     if not os.path.exists(SRT):
         skip("needs srt, which tests/peers/run gets from npm")
     for program in ("node", "bwrap", "socat", "rg"):
@@ -378,7 +378,7 @@ for line in sys.argv[1:]:
 
 
 @test
-def the_proxy_decides_and_answers_alike(t):
+def the_proxy_decides_and_answers_like_srts(t):
     if not os.path.exists(SRT):
         skip("needs srt, which tests/peers/run gets from npm")
     for program in ("node", "bwrap", "socat", "rg"):

@@ -48,7 +48,7 @@ def check_clean(found, *programs):
 
 
 @scan_test
-def the_scanner_finds_what_ordinary_programs_leave(t):
+def the_memory_scanner_finds_values_left_by_other_programs(t):
     """The control: without this, an empty result would show nothing"""
     value, path = canary(t)
     found = scanned(t, path, "sh", "-c", "read x; echo $x >/dev/null; :",
@@ -126,7 +126,7 @@ def no_copy_is_left_in_memory_by_the_credential_helpers(t):
 
 
 @test
-def no_file_holds_the_value_but_the_store(t):
+def no_file_except_the_store_contains_the_value(t):
     value, path = canary(t)
     os.unlink(path)
     put(t, "A", value, "--key-file", key_file(t)).ok()
@@ -165,7 +165,7 @@ def with_a_value_in_hand(t, value, look):
 
 
 @as_user
-def another_process_of_the_same_user_cannot_look(t):
+def another_process_of_the_user_cannot_read_its_memory(t):
     value, _ = canary(t)
 
     def look(pid):
@@ -190,7 +190,7 @@ def cores(t):
 
 
 @as_root
-def a_crash_leaves_no_core(t):
+def a_crash_leaves_no_core_dump(t):
     import resource
     with open("/proc/sys/kernel/core_pattern") as f:
         if f.read()[0] in "|/":
@@ -215,7 +215,7 @@ def a_crash_leaves_no_core(t):
 
 
 @test
-def nothing_is_printed_that_was_not_asked_for(t):
+def values_are_printed_on_request_only(t):
     value, _ = canary(t)
     for argv in (("list",), ("status",), ("status", "--json"),
                  ("delete", "A")):

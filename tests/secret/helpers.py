@@ -31,7 +31,7 @@ def git_s_credentials_are_stored_found_and_erased(t):
 
 
 @test
-def users_and_paths_are_kept_apart(t):
+def credentials_of_users_and_paths_are_separate(t):
     store(t, HTTPS + "username=me\npassword=one\n")
     store(t, HTTPS + "username=you\npassword=two\n")
     store(t, HTTPS + "path=a/b.git\nusername=me\npassword=three\n")
@@ -43,7 +43,7 @@ def users_and_paths_are_kept_apart(t):
 
 
 @test
-def names_cannot_be_made_to_collide(t):
+def crafted_fields_do_not_collide(t):
     store(t, HTTPS + "username=a@example.com/x\npassword=one\n")
     store(t, HTTPS + "username=a\npath=x\npassword=two\n")
     store(t, "protocol=https\nhost=b@example.com\nusername=a\npassword=three\n")
@@ -61,7 +61,7 @@ def only_the_rejected_password_is_erased(t):
 
 
 @test
-def nothing_empty_is_taken_for_everything(t):
+def empty_fields_match_nothing(t):
     store(t, HTTPS + "username=me\npassword=s3cret\n")
     for text in ("", "\n", "protocol=https\n", "host=example.com\n",
                  "protocol=https\nhost=\n", "protocol=\nhost=example.com\n",
@@ -91,14 +91,14 @@ def line_ends_and_nul_are_refused(t):
 
 
 @test
-def too_much_is_refused(t):
+def overlong_input_is_refused(t):
     r = git(t, "store", HTTPS + "username=me\npassword=" + "x" * 200000 + "\n")
     equal(r.code, 1)
     equal(names(t), [])
 
 
 @test
-def half_a_credential_is_not_kept(t):
+def an_incomplete_credential_is_not_stored(t):
     store(t, HTTPS + "username=me\n")
     store(t, HTTPS + "password=x\n")
     equal(names(t), [])
@@ -106,7 +106,7 @@ def half_a_credential_is_not_kept(t):
 
 
 @test
-def what_has_expired_is_not_handed_out(t):
+def an_expired_credential_is_not_returned(t):
     extra = "password_expiry_utc=%d\noauth_refresh_token=r3fresh\n"
     store(t, HTTPS + "username=me\npassword=x\n" + extra % 1000)
     equal(git(t, "get", HTTPS).ok().out, "")
@@ -116,7 +116,7 @@ def what_has_expired_is_not_handed_out(t):
 
 
 @test
-def the_real_git_uses_it(t):
+def git_uses_the_credential_helper(t):
     need("git")
     config = ("-c", "credential.helper=", "-c",
               f"credential.helper=!{CLOCHE} secret git-credential")
@@ -161,7 +161,7 @@ def docker_s_credentials_are_stored_found_listed_and_erased(t):
 
 
 @test
-def the_name_of_a_link_is_enough(t):
+def a_symlink_named_docker_credential_cloche_works(t):
     """A link to either program, under the helper's name"""
     env = {"DBUS_SESSION_BUS_ADDRESS": None}
     for number, program in enumerate(("cloche", "cloche-secret")):

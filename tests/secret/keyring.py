@@ -5,7 +5,7 @@ from gnome_keyring import *
 
 
 @test
-def the_keyring_is_preferred_and_nothing_is_on_the_disk(t):
+def the_keyring_is_preferred_and_no_value_is_on_disk(t):
     with Keyring(t).start() as ring:
         equal(ring.put("A", "s3cret-1").ok().err, "")
         equal(ring.get("A"), "s3cret-1")
@@ -19,7 +19,7 @@ def the_keyring_is_preferred_and_nothing_is_on_the_disk(t):
 
 
 @test
-def what_is_stored_survives_a_new_session(t):
+def stored_values_survive_a_new_login(t):
     with Keyring(t).start() as ring:
         ring.put("A", "s3cret-1").ok()
         ring.log_in_again()
@@ -27,7 +27,7 @@ def what_is_stored_survives_a_new_session(t):
 
 
 @test
-def every_kind_of_value_survives_the_bus(t):
+def every_kind_of_value_is_stored_in_the_keyring(t):
     with Keyring(t).start() as ring:
         for value in ("caf\u00e9 \U0001f600", "x" * 60000, "\"\\"):
             ring.put("V", value).ok()
@@ -63,7 +63,7 @@ def a_locked_keyring_refuses_reads_and_writes(t):
 
 
 @test
-def without_its_bus_the_keyring_is_named(t):
+def a_missing_session_bus_is_reported(t):
     with Keyring(t).start() as ring:
         ring.put("A", "old").ok()
         for r in (put(t, "A", "new"), secret(t, "get", "A")):
@@ -87,7 +87,7 @@ def a_store_moves_out_of_the_keyring_and_back(t):
 
 
 @test
-def a_bus_without_a_keyring_is_as_no_bus(t):
+def a_bus_without_a_keyring_counts_as_unavailable(t):
     with Keyring(t) as ring:
         equal(ring.state(), "unavailable")
         equal(ring.put("A", "1").ok().err, PLAIN_WARNING)
@@ -95,7 +95,7 @@ def a_bus_without_a_keyring_is_as_no_bus(t):
 
 
 @test
-def asked_for_by_name_the_keyring_does_not_fall_back(t):
+def backend_secret_service_does_not_fall_back(t):
     with Keyring(t).start() as ring:
         only = ("--backend", "secret-service")
         ring.put("A", "1", *only).ok()

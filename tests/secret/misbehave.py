@@ -48,7 +48,7 @@ for _name, _script in NONSENSE.items():
 
 
 @test
-def a_helper_that_is_not_installed_is_named_with_its_package(t):
+def a_missing_helper_is_reported_with_its_package(t):
     cloche = programs_with(t, "")
     os.unlink(os.path.join(os.path.dirname(cloche), "cloche-secret-service"))
     r = t.outside(cloche, "secret", "status", env=BUS)
@@ -59,14 +59,14 @@ def a_helper_that_is_not_installed_is_named_with_its_package(t):
 
 
 @test
-def a_document_that_is_none_is_not_papered_over(t):
+def an_invalid_document_of_the_helper_is_an_error(t):
     answer = "echo nonsense"
     refused(with_helper(t, answer, "get", "A"), 1, "not valid JSON")
     refused(with_helper(t, answer, "set", "A", stdin="v"), 1)
 
 
 @test
-def a_helper_that_hangs_is_killed_with_its_children(t):
+def a_hanging_helper_is_killed_with_its_children(t):
     r = with_helper(t, "sleep 1000 & exec sleep 1000", "get", "A", "--backend",
                     "secret-service", timeout=60)
     equal((r.code, r.out), (1, ""))
@@ -77,7 +77,7 @@ def a_helper_that_hangs_is_killed_with_its_children(t):
 
 
 @test
-def a_helper_that_hangs_is_waited_for_once(t):
+def a_hanging_helper_is_waited_for_once(t):
     """To store asks it to read first, and to write"""
     mark = os.path.join(t.root, "asked")
     r = with_helper(t, f"echo >> {mark}; exec sleep 1000", "set", "A",
@@ -98,7 +98,7 @@ def a_helper_that_hangs_is_waited_for_once(t):
 
 
 @test
-def output_of_a_helper_cannot_move_the_cursor(t):
+def control_characters_in_helper_output_are_escaped(t):
     r = with_helper(t, r"printf '\033[2Jevil\n\007' >&2; exit 1", "get", "A",
                     "--backend", "secret-service")
     refused(r, 1, "evil")

@@ -24,7 +24,7 @@ def everywhere(t, *command, **more):
 
 
 @test
-def no_file_of_a_store_is_seen(t):
+def files_of_a_store_are_hidden(t):
     put(t, "A", "s3cret-value").ok()
     put(t, "B", "x", "--service", "s", "--backend", "file", "--key-file",
         key_file(t)).ok()
@@ -40,7 +40,7 @@ def no_file_of_a_store_is_seen(t):
 
 
 @test
-def no_generation_is_seen(t):
+def generation_files_are_hidden(t):
     put(t, "A", "x", "--backend", "file", "--key-file", key_file(t)).ok()
     state = os.path.join(t.home, ".local/state/cloche/secret")
     script = "find \"$0\" -type f"
@@ -50,7 +50,7 @@ def no_generation_is_seen(t):
 
 
 @test
-def asking_by_name_does_not_lift_it(t):
+def read_and_write_options_do_not_show_a_store(t):
     put(t, "A", "s3cret-value").ok()
     r = t.inside("cat", store_file(t), options=("--read", store_dir(t)))
     lacks(r.out, "s3cret-value")
@@ -70,7 +70,7 @@ def asking_by_name_does_not_lift_it(t):
 
 
 @test
-def nothing_starts_in_a_store(t):
+def a_start_directory_in_a_store_is_refused(t):
     put(t, "A", "s3cret-value").ok()
     below = os.path.join(store_dir(t), "below")
     os.mkdir(below)
@@ -79,7 +79,7 @@ def nothing_starts_in_a_store(t):
 
 
 @test
-def the_program_itself_finds_nothing_inside(t):
+def cloche_secret_in_the_sandbox_finds_no_value(t):
     put(t, "A", "s3cret-value").ok()
     bin_dir = os.path.join(t.dir, "bin")
     os.mkdir(bin_dir)
@@ -105,13 +105,13 @@ def not_seen_by_a_run(t, meanwhile, profile="default"):
 
 
 @test
-def a_store_made_while_it_runs_is_not_seen(t):
+def a_store_created_during_a_run_is_hidden(t):
     for profile in PROFILES:
         not_seen_by_a_run(t, lambda: put(t, "A", "s3cret-value").ok(), profile)
 
 
 @test
-def waiting_for_a_locked_directory_ends(t):
+def waiting_for_a_locked_directory_times_out(t):
     """Stopped programs hold locks, and so does who wants to be in the way"""
     put(t, "A", "s3cret-value").ok()
     t.inside("touch", "/tmp/kept").ok()
@@ -131,7 +131,7 @@ def waiting_for_a_locked_directory_ends(t):
 
 
 @test
-def edits_of_settings_do_not_wait_for_a_command(t):
+def settings_edits_do_not_wait_for_a_running_command(t):
     settings = t.write(".claude/settings.local.json", "{}")
     script = ("import fcntl, os\n"
               "lock = os.open('.claude', os.O_RDONLY)\n"
@@ -149,7 +149,7 @@ def edits_of_settings_do_not_wait_for_a_command(t):
 
 
 @test
-def a_run_makes_nothing_in_the_configuration(t):
+def a_run_creates_nothing_in_the_configuration_directory(t):
     t.inside("true").ok()
     check(not os.path.exists(t.home + "/.config"), "it was made")
     os.mkdir(t.home + "/.config")
@@ -167,7 +167,7 @@ def the_first_of_two_runs_to_end_does_not_unmask_the_other(t):
 
 
 @test
-def a_store_changed_while_it_runs_is_not_seen(t):
+def a_store_changed_during_a_run_is_hidden(t):
     """A rename lifts a mask from a file: it has to be the directory's"""
     put(t, "A", "s3cret-1").ok()
     for profile in PROFILES:
@@ -175,7 +175,7 @@ def a_store_changed_while_it_runs_is_not_seen(t):
 
 
 @test
-def no_bus_is_reached(t):
+def the_session_bus_is_unreachable(t):
     with Keyring(t).start() as ring:
         ring.put("A", "s3cret-value").ok()
         address = ring.env["DBUS_SESSION_BUS_ADDRESS"]
@@ -188,7 +188,7 @@ def no_bus_is_reached(t):
 
 
 @test
-def no_key_of_the_kernel_keyring_is_reached(t):
+def keys_of_the_kernel_keyring_are_unreachable(t):
     keyctl = need("keyctl")
     script = (f"{keyctl} padd user cloche-key @s <{key_file(t)} >/dev/null; "
               f'look="{keyctl} search @s user cloche-key"; '

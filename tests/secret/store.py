@@ -27,7 +27,7 @@ def a_passphrase_file_opens_the_encrypted_store(t):
 
 
 @test
-def a_passphrase_file_may_come_from_the_environment_or_a_pipe(t):
+def a_passphrase_is_read_from_environment_or_pipe(t):
     env = {"CLOCHE_PASSPHRASE_FILE": passphrase(t)}
     equal(put(t, "A", "1", env=env).ok().err, "")
     equal(get(t, "A", env=env), "1")
@@ -37,7 +37,7 @@ def a_passphrase_file_may_come_from_the_environment_or_a_pipe(t):
 
 
 @test
-def a_wrong_passphrase_is_one_clear_line_and_changes_nothing(t):
+def a_wrong_passphrase_prints_one_line_and_changes_nothing(t):
     right = ("--passphrase-file", passphrase(t))
     wrong = ("--passphrase-file", passphrase(t, "wrong\n", "wrong"))
     put(t, "A", "old", *right).ok()
@@ -160,7 +160,7 @@ def the_kernel_keyring_can_hold_the_key(t):
 
 
 @test
-def the_users_keyring_will_do_in_any_session(t):
+def a_key_in_the_user_keyring_works_in_any_session(t):
     """A new session keyring has no link to the user's, as in a service"""
     keyctl = need("keyctl")
     name = "cloche-test-" + os.urandom(8).hex()
@@ -175,7 +175,7 @@ def the_users_keyring_will_do_in_any_session(t):
 
 
 @as_user
-def a_place_that_cannot_be_made_is_named(t):
+def a_directory_that_cannot_be_created_is_named(t):
     os.makedirs(t.home + "/.local")
     for path in (t.home + "/.local", t.home):
         os.chmod(path, 0o500)
@@ -283,7 +283,7 @@ def files_of_another_owner_are_refused(t):
 
 
 @as_root
-def a_full_disk_is_one_clear_line_and_keeps_the_old_data(t):
+def a_full_disk_prints_one_line_and_keeps_the_old_data(t):
     script = """mount -t tmpfs -o size=64k,mode=700 none "$HOME/.local/state/cloche/secrets"
         printf old | $0 secret set A 2>/dev/null
         dd if=/dev/zero of="$HOME/.local/state/cloche/secrets/fill" 2>/dev/null
@@ -313,7 +313,7 @@ def a_key_that_others_can_write_is_refused(t):
 
 
 @test
-def an_older_file_that_was_put_back_is_noticed(t):
+def a_restored_older_file_is_detected(t):
     options = ("--key-file", key_file(t))
     path = store_file(t, "credentials.enc")
     put(t, "A", "1", *options).ok()
@@ -328,7 +328,7 @@ def an_older_file_that_was_put_back_is_noticed(t):
 
 
 @test
-def many_at_once_lose_nothing(t):
+def concurrent_writers_lose_no_value(t):
     writers = [t.start("secret", "set", f"N{i}", "--key-file", key_file(t),
                        stderr=subprocess.DEVNULL) for i in range(20)]
     for i, writer in enumerate(writers):
@@ -338,7 +338,7 @@ def many_at_once_lose_nothing(t):
 
 
 @test
-def to_remove_what_is_not_there_leaves_nothing_behind(t):
+def deleting_a_missing_value_creates_nothing(t):
     for backend in ((), ("--backend", "plaintext"), ("--backend", "file",
                     "--key-file", key_file(t))):
         check(secret(t, "delete", "A", *backend).code == 1)

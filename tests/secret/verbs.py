@@ -38,7 +38,7 @@ def every_write_in_plaintext_warns_and_no_read_does(t):
 
 
 @test
-def values_come_back_as_they_went_in(t):
+def values_are_read_back_unchanged(t):
     for value in ("a", "x" * 4096, "\"quotes\" and \\ and \t tab",
                   "caf\u00e9 \U0001f600", " blanks ", "x" * 65536, "{}", "null"):
         put(t, "V", value).ok()
@@ -46,7 +46,7 @@ def values_come_back_as_they_went_in(t):
 
 
 @test
-def files_are_private_whatever_the_umask(t):
+def files_are_private_under_any_umask(t):
     r = t.outside("sh", "-c", 'umask 0; exec "$0" secret set A', CLOCHE,
                   stdin="v", env={"DBUS_SESSION_BUS_ADDRESS": None}).ok()
     equal(stat.S_IMODE(os.stat(store_dir(t)).st_mode), 0o700)
@@ -73,7 +73,7 @@ def xdg_state_home_is_honoured(t):
 
 
 @test
-def services_are_kept_apart(t):
+def services_are_separate(t):
     put(t, "A", "1", "--service", "one").ok()
     put(t, "A", "2", "--service=two").ok()
     equal(get(t, "A", "--service", "one"), "1")
@@ -84,7 +84,7 @@ def services_are_kept_apart(t):
 
 
 @test
-def a_terminal_is_shown_nothing_unless_asked(t):
+def get_prints_to_a_terminal_only_with_print(t):
     put(t, "A", "s3cret-value").ok()
     r = secret(t, "get", "A", tty=True)
     equal(r.code, 2)
@@ -98,7 +98,7 @@ def a_terminal_is_shown_nothing_unless_asked(t):
 
 
 @test
-def a_value_is_asked_for_without_an_echo(t):
+def a_value_is_prompted_without_echo(t):
     os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)
     with Terminal([CLOCHE, "secret", "set", "A"], cwd=t.dir) as term:
         term.expect("Value of A: ")
@@ -109,7 +109,7 @@ def a_value_is_asked_for_without_an_echo(t):
 
 
 @test
-def an_interrupted_question_gives_the_echo_back(t):
+def an_interrupted_prompt_restores_the_echo(t):
     os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)
     with Terminal(["sh"], cwd=t.dir) as term:
         term.line(f"{CLOCHE} secret set A")
@@ -125,7 +125,7 @@ def an_interrupted_question_gives_the_echo_back(t):
 
 
 @test
-def a_question_goes_on_after_a_stop(t):
+def a_prompt_continues_after_a_stop(t):
     os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)
     with Terminal([need("bash"), "--norc", "-i"], cwd=t.dir) as term:
         term.line(f"{CLOCHE} secret set A")
@@ -143,7 +143,7 @@ def a_question_goes_on_after_a_stop(t):
 
 
 @test
-def a_line_that_the_terminal_cuts_is_not_stored(t):
+def a_line_cut_by_the_terminal_is_not_stored(t):
     os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)
     for n, code in ((4094, 0), (4095, 1), (5000, 1)):
         with Terminal([CLOCHE, "secret", "set", f"N{n}"], cwd=t.dir) as term:
@@ -172,7 +172,7 @@ def a_closed_descriptor_is_a_failure(t):
 
 
 @test
-def no_value_is_taken_from_the_command_line(t):
+def a_value_in_the_command_line_is_refused(t):
     r = refused(secret(t, "set", "A", "s3cret"), 2, "standard input")
     lacks(r.err, "s3cret")
     equal(names(t), [])
@@ -194,7 +194,7 @@ def wrong_usage_is_reported(t):
 
 
 @test
-def names_that_could_do_harm_are_refused(t):
+def unsafe_names_are_refused(t):
     for bad in ("", "a\nb", "a\rb", "a\x1b[2J", "..", "../x", "a/../b", " a",
                 "x" * 513, b"\xff"):
         refused(secret(t, "set", "--", bad, stdin="v"), 2)
@@ -206,7 +206,7 @@ def names_that_could_do_harm_are_refused(t):
 
 
 @test
-def values_that_could_do_harm_are_refused(t):
+def unsafe_values_are_refused(t):
     put(t, "A", "old").ok()
     for bad in ("", "\n", "a\nb", "a\n\n", "a\r\n", "a\rb", "a\0b", b"\xff\xfe"):
         r = refused(put(t, "A", bad), 2)
@@ -230,7 +230,7 @@ def options_may_stand_before_the_verb(t):
 
 
 @test
-def status_says_where_things_are(t):
+def status_lists_the_back_ends(t):
     r = secret(t, "status").ok()
     for words in ("secret-service  unavailable", "file            empty\n",
                   "plaintext       empty\n"):
@@ -251,7 +251,7 @@ def status_says_where_things_are(t):
 
 
 @test
-def queries_speak_json(t):
+def list_get_and_status_print_json(t):
     put(t, "B", "2").ok()
     put(t, "A", "q\"\u00e9").ok()
     equal(json.loads(secret(t, "list", "--json").ok().out),
@@ -261,7 +261,7 @@ def queries_speak_json(t):
 
 
 @test
-def export_and_import_carry_everything_over(t):
+def export_and_import_copy_all_values(t):
     put(t, "A", "1").ok()
     put(t, "B", "2").ok()
     everything = secret(t, "export").ok().out
@@ -291,7 +291,7 @@ def an_import_is_all_or_nothing(t):
 
 
 @test
-def an_exported_file_that_others_can_read_is_mentioned(t):
+def an_export_readable_by_others_draws_a_warning(t):
     put(t, "A", "1").ok()
     with open(os.open(t.away + "/out", os.O_WRONLY | os.O_CREAT, 0o644),
               "wb") as f:
@@ -319,7 +319,7 @@ def write_claude(t, mode=0o600):
 
 
 @test
-def claude_s_credentials_are_taken_over_on_request_only(t):
+def claudes_credentials_are_imported_on_request_only(t):
     path = write_claude(t)
     put(t, "A", "1").ok()
     equal(names(t), ["A"])
@@ -333,7 +333,7 @@ def claude_s_credentials_are_taken_over_on_request_only(t):
 
 
 @test
-def claude_s_credentials_that_are_not_safe_stay_where_they_are(t):
+def unsafe_credentials_of_claude_are_not_imported(t):
     path = write_claude(t, 0o644)
     refused(secret(t, "import", "--claude", "--move"), 1, "chmod 600")
     check(os.path.exists(path))
@@ -346,7 +346,7 @@ def claude_s_credentials_that_are_not_safe_stay_where_they_are(t):
 
 
 @test
-def a_plaintext_store_of_claude_s_shape_is_read(t):
+def a_plaintext_store_in_claudes_format_is_read(t):
     os.makedirs(store_dir(t), 0o700)
     os.rename(write_claude(t), store_file(t))
     equal(names(t), ["claudeAiOauth"])
@@ -356,7 +356,7 @@ def a_plaintext_store_of_claude_s_shape_is_read(t):
 
 
 @test
-def everything_can_be_deleted_at_once(t):
+def delete_all_removes_the_store(t):
     put(t, "A", "1").ok()
     put(t, "B", "2").ok()
     secret(t, "delete", "--all").ok()

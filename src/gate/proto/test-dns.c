@@ -93,7 +93,7 @@ static int parse(const struct message *m, struct dns_query *ret)
 	return parse_cut(m, m->n, ret);
 }
 
-TEST(questions_are_read)
+TEST(a_query_is_parsed)
 {
 	struct message m = query("Api.Example.COM", A);
 	struct dns_query q;
@@ -127,7 +127,7 @@ TEST(questions_are_read)
 	CHECK_INT(q.ask, DNS_ASK_A);
 }
 
-TEST(the_question_is_repeated_byte_by_byte)
+TEST(an_answer_repeats_the_question_byte_for_byte)
 {
 	const struct message m = query("aPi.eXample", A);
 	uint8_t out[DNS_ANSWER_MAX];
@@ -139,7 +139,7 @@ TEST(the_question_is_repeated_byte_by_byte)
 	CHECK(!memcmp(out + 12, m.p + 12, m.n - 12));
 }
 
-TEST(addresses_are_answered)
+TEST(an_address_is_put_into_the_answer)
 {
 	struct message m = query("a.test", A);
 	uint8_t out[DNS_ANSWER_MAX];
@@ -161,7 +161,7 @@ TEST(addresses_are_answered)
 		      19));
 }
 
-TEST(each_result_has_its_code)
+TEST(each_result_has_its_response_code)
 {
 	static const struct {
 		enum dns_result result;
@@ -218,7 +218,7 @@ TEST(extensions_are_tolerated_and_returned)
 }
 
 /* Four additional records of unknown types, then a fifth */
-TEST(additional_records_are_few_and_whole)
+TEST(at_most_four_additional_records_are_accepted)
 {
 	struct message m = start(0x0100, 1, 4);
 	struct dns_query q;
@@ -243,7 +243,7 @@ TEST(additional_records_are_few_and_whole)
 	CHECK_INT(parse(&m, &q), DNS_FORMERR);
 }
 
-TEST(what_is_no_question_is_dropped)
+TEST(messages_that_are_not_queries_are_dropped)
 {
 	struct message m = query("a.test", A);
 	struct dns_query q;
@@ -270,7 +270,7 @@ TEST(long_messages_are_dropped)
 	CHECK_INT(parse(&m, &q), -EBADMSG);
 }
 
-TEST(malformed_questions_get_formerr_in_every_cut)
+TEST(truncated_questions_get_FORMERR)
 {
 	const struct message good = query("api.a.test", A);
 	uint8_t out[DNS_ANSWER_MAX];
@@ -298,7 +298,7 @@ TEST(malformed_questions_get_formerr_in_every_cut)
 	}
 }
 
-TEST(other_kinds_of_questions_are_refused)
+TEST(zone_transfers_and_other_classes_are_refused)
 {
 	struct message m = query("a.test", 252);
 	struct dns_query q;
@@ -317,7 +317,7 @@ TEST(other_kinds_of_questions_are_refused)
 	CHECK_INT(q.ask, DNS_ASK_OTHER);
 }
 
-TEST(compression_has_no_place_in_a_question)
+TEST(compressed_names_in_a_question_get_FORMERR)
 {
 	static const struct {
 		const char *p;
@@ -360,7 +360,7 @@ TEST(names_fit_in_255_bytes_on_the_wire)
 	CHECK_INT(parse(&m, &q), DNS_FORMERR);
 }
 
-TEST(labels_have_63_bytes)
+TEST(labels_of_more_than_63_bytes_are_refused)
 {
 	char name[70];
 	struct message m;
@@ -377,7 +377,7 @@ TEST(labels_have_63_bytes)
 	CHECK_INT(parse(&m, &q), DNS_FORMERR);
 }
 
-TEST(names_that_are_no_hosts_are_marked)
+TEST(names_that_are_not_host_names_are_marked)
 {
 	static const char *const odd[] = {
 		"", "127.0.0.1", "127.1", "0x7f.1", "a.1", "a b.test", "a\tb",
@@ -402,7 +402,7 @@ TEST(names_that_are_no_hosts_are_marked)
 	CHECK(!q.named);
 }
 
-TEST(over_tcp_a_length_comes_first)
+TEST(a_tcp_message_has_a_length_prefix)
 {
 	uint8_t p[16] = { 0, 12 };
 

@@ -61,7 +61,7 @@ static void check_chunks(const char *text, const char *want, size_t rest)
 	}
 }
 
-TEST(chunks_come_out_in_one_spelling)
+TEST(chunk_headers_are_normalised)
 {
 	check_chunks("0\r\n\r\n", "0\r\n\r\n", 0);
 	check_chunks("5\r\nhello\r\n0\r\n\r\n", "5\r\nhello\r\n0\r\n\r\n", 0);
@@ -73,7 +73,7 @@ TEST(chunks_come_out_in_one_spelling)
 }
 
 /* P167, P209 */
-TEST(malformed_chunks_are_refused_in_every_cut)
+TEST(malformed_chunks_are_refused_at_every_split)
 {
 	static const char *const bad[] = {
 		"\r\n", "x\r\n", "-1\r\n", "+1\r\n", "0x1\r\n", " 1\r\n", "1 \r\n",
@@ -104,7 +104,7 @@ TEST(malformed_chunks_are_refused_in_every_cut)
 	}
 }
 
-TEST(sizes_are_hexadecimal)
+TEST(chunk_sizes_are_hexadecimal)
 {
 	static const char digits[] = "0123456789abcdef", big[] = "ABCDEF";
 
@@ -127,7 +127,7 @@ TEST(sizes_are_hexadecimal)
 	}
 }
 
-TEST(a_broken_body_stays_broken)
+TEST(a_body_fails_again_after_an_error)
 {
 	struct http_body body;
 	struct http_span span;
@@ -156,7 +156,7 @@ static ssize_t feed_made(const char *before, size_t count, const char *after)
 	return r < 0 ? r : done;
 }
 
-TEST(limits_hold_and_not_one_byte_more)
+TEST(chunk_limits_are_enforced_to_the_byte)
 {
 	struct http_body body;
 	struct http_span span;
@@ -177,7 +177,7 @@ TEST(limits_hold_and_not_one_byte_more)
 	CHECK_INT(span.n, 17);
 }
 
-TEST(a_length_is_counted_down)
+TEST(a_content_length_body_counts_down)
 {
 	auto_buf struct buf out = { 0 };
 	struct http_body body;
@@ -195,7 +195,7 @@ TEST(a_length_is_counted_down)
 	CHECK(http_body_is_done(&body));
 }
 
-TEST(until_close_has_no_end_of_its_own)
+TEST(an_until_close_body_has_no_end)
 {
 	auto_buf struct buf out = { 0 };
 	struct http_body body;
@@ -208,7 +208,7 @@ TEST(until_close_has_no_end_of_its_own)
 	CHECK(http_body_raw(&body) == UINT64_MAX);
 }
 
-TEST(data_may_be_moved_unseen)
+TEST(raw_body_data_can_be_skipped)
 {
 	struct http_body body;
 	struct http_span span;

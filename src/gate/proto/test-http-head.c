@@ -32,7 +32,7 @@ TEST(a_head_ends_with_a_blank_line)
 	CHECK_INT(scan_text("GET / HTTP/1.1\r\na: b\r\n\r\nmore\r\n\r\n"), 24);
 }
 
-TEST(line_ends_that_others_repair_are_refused)
+TEST(line_ends_other_than_CRLF_are_refused)
 {
 	static const char *const bad[] = {
 		"\r\n", "\n", "\r\r\n", "GET / HTTP/1.1\n", "a\rb", "a\r\r\n",
@@ -48,7 +48,7 @@ TEST(line_ends_that_others_repair_are_refused)
 	CHECK_INT(scan("a\0b", 3), -EBADMSG);
 }
 
-TEST(bytes_may_come_one_at_a_time)
+TEST(a_head_is_scanned_byte_by_byte)
 {
 	static const char text[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\nrest";
 	struct http_scan s = { 0 };
@@ -86,7 +86,7 @@ static ssize_t scan_made(size_t line, size_t headers, size_t total)
 	return r == (ssize_t)b.len ? 1 : r;
 }
 
-TEST(limits_hold_and_not_one_byte_more)
+TEST(head_limits_are_enforced_to_the_byte)
 {
 	CHECK_INT(scan_made(HTTP_LINE_MAX, 1, 0), 1);
 	CHECK_INT(scan_made(HTTP_LINE_MAX + 1, 1, 0), -EMSGSIZE);
@@ -120,7 +120,7 @@ static int framing(const char *headers, struct http_request *ret)
 	return r;
 }
 
-TEST(one_length_or_plain_chunks)
+TEST(content_length_or_chunked_sets_the_framing)
 {
 	struct http_request q;
 
@@ -193,7 +193,7 @@ TEST(ambiguous_framing_is_refused)
 	}
 }
 
-TEST(chunks_belong_to_http_1_1)
+TEST(chunked_framing_requires_http_1_1)
 {
 	static const char text[] = "POST http://a.test/ HTTP/1.0\r\n"
 		"Host: a.test\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -204,7 +204,7 @@ TEST(chunks_belong_to_http_1_1)
 		  -EBADMSG);
 }
 
-TEST(connection_names_are_tokens_and_few)
+TEST(connection_options_are_tokens_up_to_a_limit)
 {
 	auto_buf struct buf b = { 0 };
 	struct http_request q;

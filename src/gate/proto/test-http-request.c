@@ -83,7 +83,7 @@ TEST(an_absolute_form_names_the_destination)
 }
 
 /* P151, P153, P155: targets that mean different hosts to different readers */
-TEST(confusing_targets_are_refused)
+TEST(ambiguous_request_targets_are_refused)
 {
 	static const char *const targets[] = {
 		"/", "*", "a.test", "a.test:80", "http:a.test", "http:/a.test/",
@@ -116,7 +116,7 @@ TEST(confusing_targets_are_refused)
 	}
 }
 
-TEST(a_request_that_we_would_have_to_make_in_tls_is_refused_by_name)
+TEST(an_https_target_without_connect_is_refused_by_name)
 {
 	struct http_request q = { 0 };
 	static const char head[] =
@@ -131,7 +131,7 @@ TEST(a_request_that_we_would_have_to_make_in_tls_is_refused_by_name)
 	CHECK_CONTAINS(why, "CONNECT");
 }
 
-TEST(every_strange_byte_in_a_target_host_is_refused)
+TEST(every_invalid_byte_in_a_target_host_is_refused)
 {
 	static const char plain[] =
 		"GET http://evil.test.allowed.test/ HTTP/1.0\r\n\r\n";
@@ -161,7 +161,7 @@ TEST(every_strange_byte_in_a_target_host_is_refused)
 	}
 }
 
-TEST(request_lines_have_one_shape)
+TEST(malformed_request_lines_are_refused)
 {
 	static const char *const bad[] = {
 		"GET http://a.test/\r\n\r\n", "GET\r\n\r\n",
@@ -199,7 +199,7 @@ TEST(request_lines_have_one_shape)
 }
 
 /* P154 */
-TEST(host_names_the_destination_once)
+TEST(host_header_must_name_the_destination_once)
 {
 	static const char *const bad[] = {
 		"", "Host:\r\n",
@@ -242,7 +242,7 @@ TEST(host_names_the_destination_once)
 	}
 }
 
-TEST(connect_takes_an_authority_with_a_port)
+TEST(connect_requires_a_host_and_port)
 {
 	static const char *const bad[] = {
 		"a.test", "a.test:", "a.test:0", "a.test:65536",
@@ -281,7 +281,7 @@ TEST(connect_takes_an_authority_with_a_port)
 		      "Transfer-Encoding: chunked\r\n\r\n", NULL, -EBADMSG);
 }
 
-TEST(captured_connections_are_for_their_own_host)
+TEST(requests_on_a_captured_connection_must_name_its_host)
 {
 	const struct host a = host("a.test:80"), alt = host("a.test:8080");
 
@@ -310,7 +310,7 @@ TEST(captured_connections_are_for_their_own_host)
 		      -EBADMSG);
 }
 
-TEST(a_connection_to_an_address_may_have_a_name_for_it)
+TEST(a_captured_address_may_be_named_by_the_host_header)
 {
 	const struct host h = host("10.0.0.5:80");
 	struct http_request q;
@@ -344,7 +344,7 @@ TEST(an_error_names_both_hosts_of_a_request)
 }
 
 /* P168, P169, P191, P210 */
-TEST(what_is_between_neighbours_stays_there)
+TEST(hop_by_hop_headers_are_not_forwarded)
 {
 	CHECK_STR(forwarded("POST http://a.test/ HTTP/1.1\r\nHost: a.test\r\n"
 			    "Proxy-Authorization: Basic c2VjcmV0\r\n"
@@ -361,7 +361,7 @@ TEST(what_is_between_neighbours_stays_there)
 		  "Cookie: a=b\r\nTransfer-Encoding: chunked\r\n\r\n");
 }
 
-TEST(a_websocket_upgrade_is_passed_on_and_no_other)
+TEST(only_websocket_upgrades_are_forwarded)
 {
 	struct http_request q;
 
@@ -390,7 +390,7 @@ TEST(a_websocket_upgrade_is_passed_on_and_no_other)
 #undef UPGRADE
 }
 
-TEST(the_client_says_whether_it_goes_on)
+TEST(keep_alive_and_expect_are_read_from_the_request)
 {
 	struct http_request q;
 
@@ -403,7 +403,7 @@ TEST(the_client_says_whether_it_goes_on)
 	CHECK(!q.keep_alive);
 }
 
-TEST(a_parent_proxy_gets_absolute_forms)
+TEST(a_parent_proxy_gets_absolute_form_targets)
 {
 	auto_buf struct buf b = { 0 };
 	struct http_request q;

@@ -44,7 +44,7 @@ static const char *forwarded(const char *text,
 	return buf_str(&b);
 }
 
-TEST(bodies_end_as_the_standard_says)
+TEST(response_framing_follows_RFC_9112)
 {
 	const struct http_request head = {
 		.kind = HTTP_METHOD_HEAD, .minor = 1, .keep_alive = true,
@@ -69,7 +69,7 @@ TEST(bodies_end_as_the_standard_says)
 	CHECK_INT(framing("HTTP/1.1 200 OK\r\n\r\n", &head), HTTP_BODY_NONE);
 }
 
-TEST(malformed_answers_are_refused)
+TEST(malformed_responses_are_refused)
 {
 	static const char *const bad[] = {
 		"", "\r\n\r\n", "HTTP/1.1\r\n\r\n", "HTTP/1.1 \r\n\r\n",
@@ -104,7 +104,7 @@ TEST(malformed_answers_are_refused)
 	}
 }
 
-TEST(the_reason_phrase_may_be_missing)
+TEST(a_response_without_a_reason_phrase_is_accepted)
 {
 	CHECK_STR(forwarded("HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", &get,
 			    false),
@@ -118,7 +118,7 @@ TEST(the_reason_phrase_may_be_missing)
 		  "Connection: close\r\n\r\n");
 }
 
-TEST(clients_get_end_to_end_headers_and_our_framing)
+TEST(responses_are_forwarded_with_end_to_end_headers_and_own_framing)
 {
 	CHECK_STR(forwarded("HTTP/1.1 200 OK\r\nServer: x\r\n"
 			    "Connection: keep-alive, X-Hop\r\nKeep-Alive: 5\r\n"
@@ -133,7 +133,7 @@ TEST(clients_get_end_to_end_headers_and_our_framing)
 		  "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
 }
 
-TEST(the_first_header_counts_too)
+TEST(the_first_response_header_is_parsed)
 {
 	struct http_response r;
 
@@ -147,7 +147,7 @@ TEST(the_first_header_counts_too)
 		  "HTTP/1.1 200 OK\r\nZ09-z: 1\r\nContent-Length: 0\r\n\r\n");
 }
 
-TEST(head_and_304_keep_the_length_they_speak_of)
+TEST(HEAD_and_304_keep_their_content_length)
 {
 	const struct http_request head = {
 		.kind = HTTP_METHOD_HEAD, .minor = 1, .keep_alive = true,
@@ -160,7 +160,7 @@ TEST(head_and_304_keep_the_length_they_speak_of)
 			    &get, false), "HTTP/1.1 204 x\r\n\r\n");
 }
 
-TEST(an_old_client_gets_what_it_can_read)
+TEST(an_http_1_0_client_gets_no_chunks)
 {
 	const struct http_request old = { .kind = HTTP_METHOD_GET };
 	struct http_response r;
@@ -177,7 +177,7 @@ TEST(an_old_client_gets_what_it_can_read)
 		  "Connection: close\r\n\r\n");
 }
 
-TEST(interim_answers_go_before_the_real_one)
+TEST(interim_responses_are_forwarded_before_the_final_one)
 {
 	struct http_response r;
 
@@ -189,7 +189,7 @@ TEST(interim_answers_go_before_the_real_one)
 		  "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n");
 }
 
-TEST(tunnels_open_only_where_asked)
+TEST(a_response_opens_a_tunnel_only_for_connect_or_upgrade)
 {
 	const struct http_request ws = {
 		.kind = HTTP_METHOD_GET, .minor = 1, .websocket = true,
@@ -219,7 +219,7 @@ TEST(tunnels_open_only_where_asked)
 	CHECK(!r.tunnel && r.framing == HTTP_BODY_LENGTH);
 }
 
-TEST(origins_say_whether_they_go_on)
+TEST(keep_alive_is_read_from_the_response)
 {
 	struct http_response r;
 

@@ -38,7 +38,7 @@ static void make_v6(uint8_t p[LEN])
 	memcpy(p + 8 + 40, ports, sizeof(ports));
 }
 
-TEST(both_ends_of_a_refused_datagram_are_known)
+TEST(a_port_unreachable_message_yields_both_addresses)
 {
 	struct listener_client c = { 0 };
 	uint8_t four[LEN], six[LEN];
@@ -75,7 +75,7 @@ TEST(options_in_both_headers_are_stepped_over)
 	CHECK_INT(c.to_port, 443);
 }
 
-TEST(what_is_cut_short_or_another_message_is_none)
+TEST(truncated_and_other_icmp_messages_are_ignored)
 {
 	static const struct { int v6, at; uint8_t to; } other[] = {
 		{ 0, 0, 0x44 }, { 0, 0, 0x4f }, { 0, 20, 11 }, { 0, 21, 1 },

@@ -89,7 +89,7 @@ static enum sni_result parse_name(const char *name, size_t n, struct host *ret)
 	return parse_extensions(&extensions, ret);
 }
 
-TEST(a_hello_names_its_host)
+TEST(a_client_hello_yields_its_server_name)
 {
 	struct host sni;
 
@@ -99,7 +99,7 @@ TEST(a_hello_names_its_host)
 	CHECK_STR(sni.name, "a.test");
 }
 
-TEST(a_hello_may_have_no_server_name)
+TEST(a_client_hello_without_a_server_name_is_accepted)
 {
 	auto_buf struct buf empty = { 0 }, other = { 0 };
 	struct host sni;
@@ -110,7 +110,7 @@ TEST(a_hello_may_have_no_server_name)
 	CHECK_INT(parse_extensions(&other, &sni), SNI_NONE);
 }
 
-TEST(of_an_encrypted_hello_the_outer_name_counts)
+TEST(the_outer_name_of_an_encrypted_hello_is_used)
 {
 	auto_buf struct buf extensions = { 0 };
 	struct host sni;
@@ -131,7 +131,7 @@ static void check_wire(const char *p, size_t n, enum sni_result want)
 		CHECK_INT(sni.port, 42);
 }
 
-TEST(fragments_are_put_together_in_every_cut)
+TEST(a_client_hello_is_reassembled_at_every_split)
 {
 	auto_buf struct buf extensions = { 0 }, hello = { 0 };
 
@@ -181,7 +181,7 @@ TEST(broken_records_are_malformed)
 	check_wire("\26\3\1\0\6\1\0\0\1\3", 10, SNI_MALFORMED);
 }
 
-TEST(names_are_single_plain_and_valid)
+TEST(a_server_name_must_be_a_single_valid_host_name)
 {
 	static const struct {
 		const char *p;
@@ -226,7 +226,7 @@ TEST(ambiguous_name_lists_are_malformed)
 }
 
 /* A good hello with one length that is off by one has no server name */
-TEST(lengths_must_fit_exactly)
+TEST(lengths_in_a_client_hello_must_match_exactly)
 {
 	auto_buf struct buf extensions = { 0 }, hello = { 0 };
 	/* Handshake, session, suites, compression, extensions, name */
@@ -253,7 +253,7 @@ TEST(lengths_must_fit_exactly)
 }
 
 /* The message says that it ends early; it must not be read beyond that */
-TEST(a_hello_cut_short_is_malformed)
+TEST(a_truncated_client_hello_is_malformed)
 {
 	auto_buf struct buf extensions = { 0 }, hello = { 0 };
 	/* Where a hello without extensions could end */
@@ -285,7 +285,7 @@ static enum sni_result parse_patched(size_t at, int value)
 	return sni_parse((const uint8_t *)wire.p, wire.len, &sni);
 }
 
-TEST(a_hello_is_of_a_known_version)
+TEST(a_client_hello_of_an_unknown_version_is_malformed)
 {
 	CHECK_INT(parse_patched(4, 3), SNI_NAME);
 	CHECK_INT(parse_patched(4, 2), SNI_MALFORMED);
@@ -317,7 +317,7 @@ static enum sni_result parse_shaped(size_t session, size_t suites,
 	return sni_parse((const uint8_t *)wire.p, wire.len, &sni);
 }
 
-TEST(the_parts_of_a_hello_have_their_sizes)
+TEST(fixed_size_fields_of_a_client_hello_are_checked)
 {
 	CHECK_INT(parse_shaped(0, 2, 1), SNI_NONE);
 	CHECK_INT(parse_shaped(32, 200, 2), SNI_NONE);
@@ -343,7 +343,7 @@ static enum sni_result parse_padded(size_t total)
 	return sni_parse((const uint8_t *)wire.p, wire.len, &sni);
 }
 
-TEST(a_hello_of_the_allowed_size_passes_and_no_larger)
+TEST(a_client_hello_larger_than_the_limit_is_malformed)
 {
 	CHECK_INT(parse_padded(SNI_PEEK_MAX), SNI_NAME);
 	CHECK_INT(parse_padded(SNI_PEEK_MAX + 1), SNI_MALFORMED);
@@ -363,7 +363,7 @@ static const char *objection(enum sni_result result, const char *sni_name,
 }
 
 /* Domain fronting: the name in the tunnel is another than the one judged */
-TEST(the_name_must_be_the_one_that_was_decided)
+TEST(a_server_name_other_than_the_decided_host_is_refused)
 {
 	CHECK(!objection(SNI_NAME, "a.test", "a.test"));
 	CHECK(!objection(SNI_NAME, "A.TEST.", "a.test"));

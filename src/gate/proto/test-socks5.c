@@ -18,7 +18,7 @@ static int greeting(const uint8_t *p, size_t n)
 	return r > 0 ? (r == (ssize_t)n ? plain : -1) : (int)r - 100;
 }
 
-TEST(greetings_offer_methods)
+TEST(a_greeting_must_offer_no_authentication)
 {
 	CHECK_INT(greeting(BYTES("\5\1\0")), 1);
 	CHECK_INT(greeting(BYTES("\5\2\0\2")), 1);
@@ -46,7 +46,7 @@ TEST(other_versions_are_refused_at_the_first_byte)
 		  -EPROTONOSUPPORT - 100);
 }
 
-TEST(all_methods_fit)
+TEST(a_greeting_with_255_methods_is_parsed)
 {
 	uint8_t p[SOCKS5_GREETING_MAX];
 	bool plain;
@@ -76,7 +76,7 @@ static void check_request(const uint8_t *p, size_t n, const char *name,
 	CHECK_INT(h.port, port);
 }
 
-TEST(requests_name_a_destination_in_every_cut)
+TEST(a_request_is_parsed_at_every_split)
 {
 	check_request(BYTES("\5\1\0\3\6a.test\1\273"), "a.test", 443);
 	check_request(BYTES("\5\1\0\3\7A.Test.\0\26"), "a.test", 22);
@@ -90,7 +90,7 @@ TEST(requests_name_a_destination_in_every_cut)
 	check_request(BYTES("\5\1\0\3\1a\0\120"), "a", 80);
 }
 
-TEST(payload_right_behind_a_request_is_left_alone)
+TEST(payload_after_a_request_is_not_consumed)
 {
 	struct host h;
 
@@ -106,7 +106,7 @@ static void check_error(const uint8_t *p, size_t n, int want)
 	CHECK_INT(h.port, 42);
 }
 
-TEST(what_is_no_request_is_refused)
+TEST(malformed_requests_are_refused)
 {
 	check_error(BYTES("\4"), -EPROTONOSUPPORT);
 	check_error(BYTES("\4\1\0\3\6a.test\1\273"), -EPROTONOSUPPORT);
@@ -125,7 +125,7 @@ TEST(what_is_no_request_is_refused)
 /* The bypass that the field remembers: the matcher sees the end of the name,
  * the resolver its beginning
  */
-TEST(names_are_validated_as_everywhere)
+TEST(invalid_host_names_are_refused)
 {
 	check_error(BYTES("\5\1\0\3\0\1\273"), -EINVAL);
 	check_error(BYTES("\5\1\0\3\24evil.test\0.a.example\1\273"), -EINVAL);
@@ -141,7 +141,7 @@ TEST(names_are_validated_as_everywhere)
 	check_error(BYTES("\5\1\0\3\6u@test\1\273"), -EINVAL);
 }
 
-TEST(the_longest_name_fits_and_no_longer)
+TEST(a_host_name_longer_than_253_bytes_is_refused)
 {
 	uint8_t p[SOCKS5_REQUEST_MAX] = { 5, 1, 0, 3, 253 };
 	struct host h;
@@ -156,7 +156,7 @@ TEST(the_longest_name_fits_and_no_longer)
 	CHECK_INT(socks5_request_parse(p, sizeof(p) - 1, &h), 0);
 }
 
-TEST(replies_tell_nothing_of_the_host)
+TEST(replies_contain_no_address_of_the_host)
 {
 	uint8_t method[SOCKS5_METHOD_REPLY_LEN], reply[SOCKS5_REPLY_LEN];
 
@@ -168,7 +168,7 @@ TEST(replies_tell_nothing_of_the_host)
 	CHECK(!memcmp(reply, "\5\2\0\1\0\0\0\0\0\0", sizeof(reply)));
 }
 
-TEST(reply_codes_follow_the_cause)
+TEST(reply_codes_follow_the_errno)
 {
 	CHECK_INT(socks5_rep_of(-EINVAL), 1);
 	CHECK_INT(socks5_rep_of(-EOPNOTSUPP), 7);
