@@ -124,11 +124,14 @@ def compiled(t):
 
 @test
 def a_held_up_call_cannot_plant_settings_after_a_wait(t):
-    """The thread is kept off the processor until everybody has forgotten its call"""
+    """Whether a thread is kept off the processor long enough depends on the machine:
+    src/observe/test-inflight-calls.c has the same without that"""
     program = compiled(t)
     os.mkdir(".claude")
     t.outside("sh", "-c", f"echo '{{}}' > {FILE}").ok("the control")
-    for nth in range(TRIES):
+    late = tries = 0
+    while not late and tries < TRIES:
+        tries += 1
         os.system("rm -f plain* " + FILE)
         p = t.start("run", "--", "sh", "-c", f"{program} {FILE} '{grant(t)}'; "
                     "for i in 1 2 3 4 5; do "
@@ -136,9 +139,8 @@ def a_held_up_call_cannot_plant_settings_after_a_wait(t):
         out, err = p.communicate()
         check(not os.path.exists(t.away + "/never"), "it was obeyed", err)
         check(not os.path.exists(FILE), "it stayed", err)
-        if int(out):
-            return note(f"{int(out)} calls were late, in try {nth + 1}")
-    skip("no thread could be kept off the processor")
+        late = int(out)
+    note(f"{late} calls were late, in {tries} tries")
 
 
 @test
