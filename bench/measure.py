@@ -268,7 +268,7 @@ LIVED_IN = (".config/gh/hosts.yml", ".local/share/uv/x", ".local/share/keyrings/
 
 
 def homes():
-    """The strict home against the default, in a home that somebody lives in"""
+    """Profile home against the default, in a home with keys and dotfiles"""
     home = f"{HOME}/lived-in"
     cwd = f"{home}/project"
     os.makedirs(cwd)

@@ -251,7 +251,7 @@ static int dial(bool tunnel)
 			       authority, authority, authorization);
 	if (send(fd, head, len, MSG_NOSIGNAL) != (ssize_t)len)
 		die("send");
-	/* Nobody sends anything after it before we do */
+	/* No peer sends after it before this side does */
 	for (len = 0; len < 4 || memcmp(head + len - 4, "\r\n\r\n", 4) != 0;) {
 		const ssize_t n = recv(fd, head + len, sizeof(head) - len, 0);
 
@@ -401,7 +401,7 @@ static void parallel(int n)
 	free(fds);
 }
 
-/* Idle connections, for who looks at the other side meanwhile */
+/* Idle connections, while the other side is measured */
 static void hold(int n)
 {
 	for (int i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/test-arena.c - memory that a child from before shares */
+/* base/test-arena.c - memory that is shared with a child forked earlier */
 
 #include "base/arena.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/test-btime.c - before and after a mark, made in the same moment */
+/* base/test-btime.c - birth times before and after a mark */
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/test-err.c - explanations: what they hold, and that each is a failure */
+/* base/test-err.c - error codes and messages */
 
 #include "base/err.h"
 

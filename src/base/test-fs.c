@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/test-fs.c - files: what a failure is, and where */
+/* base/test-fs.c - files by descriptor, private directories, locks */
 
 #include "base/fs.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/test-json.c - values with their places, and what is refused */
+/* base/test-json.c - values by path, limits, and errors with their position */
 
 #include "base/json.h"
 

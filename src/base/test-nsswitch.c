@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/test-nsswitch.c - which hosts lines a static program can follow */
+/* base/test-nsswitch.c - hosts lines that a static program can serve */
 
 #include "base/nsswitch.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/test-path.c - paths as text: spellings, parents, what is within */
+/* base/test-path.c - normal form, parents and prefixes of paths */
 
 #include "base/path.h"
 

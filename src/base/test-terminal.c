@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/test-terminal.c - lines for people, broken between words */
+/* base/test-terminal.c - lines wrapped between words */
 
 #include "base/terminal.h"
 

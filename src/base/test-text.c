@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/test-text.c - numbers, units, words for shells and terminals */
+/* base/test-text.c - numbers, units, quoting and escaping */
 
 #include "base/text.h"
 

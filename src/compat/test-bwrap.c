@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compat/test-bwrap.c - command lines to plans, and what is wrong with them */
+/* compat/test-bwrap.c - bwrap command lines to plans, and their errors */
 
 #include <sched.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* firewall/test-firewall-request.c - what may be asked for, and in which words not */
+/* firewall/test-firewall-request.c - arguments of cloche firewall up */
 
 #include "firewall/firewall.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* firewall/test-firewall-state.c - what nft says about a table, read */
+/* firewall/test-firewall-state.c - the state of a table from the output of nft */
 
 #include "firewall/firewall.h"
 

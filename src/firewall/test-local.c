@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* firewall/test-local.c - resolv.conf and the kernel's routes, read */
+/* firewall/test-local.c - parsing of resolv.conf and of the kernel's routes */
 
 #include "firewall/firewall.h"
 

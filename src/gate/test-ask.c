@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/test-ask.c - hosts that the user is asked about */
+/* gate/test-ask.c - prompts about hosts */
 
 #include "test.h"
 

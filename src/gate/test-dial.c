@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/test-dial.c - which of several addresses are tried, and in which order */
+/* gate/test-dial.c - the order in which several addresses are tried */
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/test-fake-ip.c - names keep their addresses, addresses their names */
+/* gate/test-fake-ip.c - the pool of addresses that stand for names */
 
 #include "gate/fake-ip.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/test-gate-confine.c - what is left of the gate and of its resolver */
+/* gate/test-gate-confine.c - the confinement of the gate and of its resolver */
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/test-gate-wire.c - a policy on its way to the gate, and hosts on their way back */
+/* gate/test-gate-wire.c - the policy sent to the gate, and the hosts it reports */
 
 #include "test.h"
 

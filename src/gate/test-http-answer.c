@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/test-http-answer.c - the words and numbers that clients see */
+/* gate/test-http-answer.c - the gate's own HTTP responses */
 
 #include "gate/http-answer.h"
 

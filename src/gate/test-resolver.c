@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/test-resolver.c - the processes that look names up */
+/* gate/test-resolver.c - the processes that resolve names */
 
 #include "test.h"
 
@@ -117,7 +117,7 @@ TEST(slow_lookups_do_not_delay_others_up_to_the_limit)
 	end(pid, sock);
 }
 
-/* Who is asked for helpers, and what it says; the last answer ends the loop */
+/* The process that is asked for helpers, and its answers; the last one ends the loop */
 struct source {
 	struct loop *loop;
 	const int *says;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/test-search-list.c - names that a program's C library makes up */
+/* gate/test-search-list.c - names that a C library makes from its search list */
 
 #include "test.h"
 

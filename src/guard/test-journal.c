@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard/test-journal.c - a run's journal outlives it, whatever runs beside it */
+/* guard/test-journal.c - the journal of a run that was killed */
 
 #include "guard/journal.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard/test-quarantine.c - moved away whole, brought back whole */
+/* guard/test-quarantine.c - planted files are quarantined and restored */
 
 #include "guard/quarantine.h"
 

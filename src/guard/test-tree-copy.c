@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guard/test-tree-copy.c - trees to another disk: whole, bounded, or not at all */
+/* guard/test-tree-copy.c - copies of trees to another file system */
 
 #include "guard/tree-copy.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* learn/test-marker.c - what project files name, and what of it is a host */
+/* learn/test-marker.c - the hosts that project files name */
 
 #include <errno.h>
 #include <stdlib.h>

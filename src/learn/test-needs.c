@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* learn/test-needs.c - which refusals become lines, which never, and what is random */
+/* learn/test-needs.c - the rules that refusals become */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* observe/test-attack.c - races against the observer gain nothing */
+/* observe/test-attack.c - races against the observer */
 
 #include <errno.h>
 #include <fcntl.h>

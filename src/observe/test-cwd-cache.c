@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* observe/test-cwd-cache.c - what is remembered of a directory, and when no longer */
+/* observe/test-cwd-cache.c - the cache of working directories */
 
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* observe/test-fast-path.c - what is answered without a look-up, and with what */
+/* observe/test-fast-path.c - calls that are answered without resolving a path */
 
 #include "observe/fast-path.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* observe/test-git-lock.c - what a git changed under its lock is put back, within limits */
+/* observe/test-git-lock.c - changes that a refused git made are undone, within limits */
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* observe/test-observer.c - what is refused, with which error, and what is said */
+/* observe/test-observer.c - refused calls: their errno and their record */
 
 #include <errno.h>
 #include <fcntl.h>

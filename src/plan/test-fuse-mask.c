@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/test-fuse-mask.c - what masks that talk answer */
+/* plan/test-fuse-mask.c - replies of the FUSE masks */
 
 #include <errno.h>
 #include <linux/fuse.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/test-jail.c - which addresses a jail leads to */
+/* plan/test-jail.c - the addresses that a jail reaches */
 
 #include "plan/jail.h"
 

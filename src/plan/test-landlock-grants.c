@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/test-landlock-grants.c - what the landlock tier grants, and what it leaves out */
+/* plan/test-landlock-grants.c - the grants of the landlock tier */
 
 #include "plan/plan.h"
 

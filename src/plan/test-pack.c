@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/test-pack.c - a packed plan stands on its own, or there is none */
+/* plan/test-pack.c - a plan copied into an arena */
 
 #include "plan/plan.h"
 

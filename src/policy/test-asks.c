@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-asks.c - what each key of each settings grammar asks for */
+/* policy/test-asks.c - the requests of each settings key */
 
 #include "policy/asks.h"
 
@@ -317,7 +317,7 @@ static const struct {
 	{ ASK_WRITE, "/r/ab" },
 };
 
-/* What a line is about, told without the code that is tested */
+/* The point that a line is about, computed without the tested code */
 static bool is_about(const struct ask *line, enum ask_kind kind, const char *point)
 {
 	const char *text = line->text;

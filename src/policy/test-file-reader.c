@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-file-reader.c - the file system as settings see it; what was seen */
+/* policy/test-file-reader.c - settings files, symlinks and directories on disk */
 
 #include "policy/file-reader.h"
 

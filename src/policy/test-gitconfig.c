@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-gitconfig.c - what git would run is taken out, nothing else */
+/* policy/test-gitconfig.c - removal of git settings that run programs */
 
 #include "policy/gitconfig.h"
 

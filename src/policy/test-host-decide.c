@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-host-decide.c - who wins: denied, allowed, strict, ask, deny */
+/* policy/test-host-decide.c - decisions about hosts: deny, allow, strict, ask */
 
 #include "policy/host.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-host-pattern.c - what a host rule covers, and what is no rule */
+/* policy/test-host-pattern.c - the hosts that a pattern matches, and invalid patterns */
 
 #include "policy/host.h"
 

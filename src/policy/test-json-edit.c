@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-json-edit.c - an edit changes one value and nothing else */
+/* policy/test-json-edit.c - edits of one value in a settings file */
 
 #include "policy/json-edit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-permission.c - deny, ask, allow: what rules say about shell lines */
+/* policy/test-permission.c - decisions of permission rules about shell lines */
 
 #include "policy/permission.h"
 

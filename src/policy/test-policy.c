@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-policy.c - lists, switches, the path grammar and our tables */
+/* policy/test-policy.c - lists, flags, the path grammar and the default rules */
 
 #include "policy/policy.h"
 

@@ -163,7 +163,7 @@ static bool is_harmless(const char *text)
 	"printf '%s\\037\\036' \"${all//$nl/$other}\" >&9"
 
 /**
- * struct shell - Who runs the lines
+ * struct shell - The shell that runs the lines
  * @only_plain:	Compare only lines without the constructs that are other
  *		things in this shell; such lines are never trusted anyway
  */

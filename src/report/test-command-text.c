@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report/test-command-text.c - no secret of a command line reaches a record */
+/* report/test-command-text.c - secrets of a command line are redacted in records */
 
 #include "report/command-text.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report/test-footer.c - the footer says it in one safe line each */
+/* report/test-footer.c - the footer of a run */
 
 #include "report/footer.h"
 

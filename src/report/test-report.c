@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report/test-report.c - each refusal once live, once more with its count */
+/* report/test-report.c - records of refusals: stream, store, counts and rate */
 
 #include "report/report.h"
 

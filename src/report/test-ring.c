@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report/test-ring.c - once each, with a count; bounded in memory and rate */
+/* report/test-ring.c - the ring of records and the rate limit */
 
 #include "report/ring.h"
 

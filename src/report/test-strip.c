@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report/test-strip.c - blocks go, everything else stays, whatever the pieces */
+/* report/test-strip.c - removal of footer blocks from output */
 
 #include "report/strip.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report/test-suggestion.c - the line that allows, and the rules that hide */
+/* report/test-suggestion.c - suggested commands, and ignore rules */
 
 #include "report/suggestion.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/test-settings-watch.c - every way to save a file counts, and its loss in the end */
+/* run/test-settings-watch.c - every way to save, replace or remove a settings file */
 
 #include "run/settings-watch.h"
 

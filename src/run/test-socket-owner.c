@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/test-socket-owner.c - who holds a socket is found, in bounded time */
+/* run/test-socket-owner.c - the process that owns a socket, found in bounded time */
 
 #include <pthread.h>
 #include <sys/socket.h>
@@ -86,7 +86,7 @@ static void *hold_and_stay(void *arg)
 	return stay(arg);
 }
 
-/* Who is found behind @n threads, our first included */
+/* The owner that is found behind @n threads, including our first */
 static pid_t behind(size_t n)
 {
 	pid_t found;

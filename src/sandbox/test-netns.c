@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox/test-netns.c - every destination is our own, in namespaces of the test */
+/* sandbox/test-netns.c - captured connections in namespaces of the test */
 
 #include "test.h"
 

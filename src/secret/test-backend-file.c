@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/test-backend-file.c - the encrypted file: every change is noticed */
+/* secret/test-backend-file.c - the encrypted file */
 
 #include <errno.h>
 #include <linux/keyctl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/test-backend-keyring.c - the keyring's helper, and how it can misbehave */
+/* secret/test-backend-keyring.c - the keyring's helper, and faults of it */
 
 #include <errno.h>
 #include <fcntl.h>

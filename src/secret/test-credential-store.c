@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/test-credential-store.c - one back end keeps a store, and only that one */
+/* secret/test-credential-store.c - the choice of the back end of a store */
 
 #include "secret/credential-store.h"
 

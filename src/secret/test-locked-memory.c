@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/test-locked-memory.c - secrets are locked, wiped, and in no child or dump */
+/* secret/test-locked-memory.c - locked memory: wiped, and in no child or dump */
 
 #include "secret/locked-memory.h"
 

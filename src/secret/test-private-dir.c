@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/test-private-dir.c - a private directory, and files that are not safe */
+/* secret/test-private-dir.c - private directories, unsafe files, locks */
 
 #include "secret/private-dir.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/test-secret-document.c - the document: what passes, and what is made of it */
+/* secret/test-secret-document.c - the JSON document of a store */
 
 #include "secret/secret-document.h"
 

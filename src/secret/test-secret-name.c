@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/test-secret-name.c - names and values that may be stored */
+/* secret/test-secret-name.c - valid names and values of secrets */
 
 #include "secret/secret-name.h"
 

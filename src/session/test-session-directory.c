@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session/test-session-directory.c - a session's name appears and goes with its socket */
+/* session/test-session-directory.c - the name of a session and its socket */
 
 #include <signal.h>
 #include <stdlib.h>

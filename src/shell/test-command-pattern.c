@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shell/test-command-pattern.c - Bash rule contents, and what may leave the sandbox */
+/* shell/test-command-pattern.c - patterns of Bash rules, and excluded commands */
 
 #include "shell/command-pattern.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shell/test-parse.c - which commands a line runs, with bash as the oracle */
+/* shell/test-parse.c - the commands of a shell line, with bash as the oracle */
 
 #include "shell/parse.h"
 

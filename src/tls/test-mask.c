@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/test-mask.c - a text in which placeholders stand for its secrets */
+/* tls/test-mask.c - placeholders in place of the secrets of a text */
 
 #include "tls/mask.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/test-placeholder.c - a placeholder looks like its secret and says nothing of it */
+/* tls/test-placeholder.c - placeholders have the form of their secret */
 
 #include "tls/placeholder.h"
 

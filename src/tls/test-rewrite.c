@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/test-rewrite.c - values go into credential fields for their hosts, nowhere else */
+/* tls/test-rewrite.c - values replace placeholders in credential fields of their hosts */
 
 #include "tls/rewrite.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/test-scrub.c - an echoed value becomes its placeholder, in every cut */
+/* tls/test-scrub.c - an echoed value is replaced by its placeholder */
 
 #include "tls/scrub.h"
 

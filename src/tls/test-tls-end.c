@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls/test-tls-end.c - a closed end has left the loop */
+/* tls/test-tls-end.c - a closed end leaves the event loop */
 
 #include "tls/tls-end.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view/test-fast-check.c - what text decides is never more than the rules say */
+/* view/test-fast-check.c - paths that need no rule, decided by their text */
 
 
 #include <stdint.h>

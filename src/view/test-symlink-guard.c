@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view/test-symlink-guard.c - links that a command could have made open nothing */
+/* view/test-symlink-guard.c - symlinks that a command could have planted */
 
 #include "view/symlink-guard.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view/test-view.c - rules on a file system: who wins, what is found */
+/* view/test-view.c - rules on a file system */
 
 #include "view/view.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view/test-walk-cache.c - only unchanged directories are known again */
+/* view/test-walk-cache.c - the cache of unchanged directories */
 
 #include "view/walk-cache.h"
 

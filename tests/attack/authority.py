@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/authority.py - nothing that a command can write opens a sandbox"""
+"""tests/attack/authority.py - settings that a command can write grant it nothing"""
 
 import json
 import os

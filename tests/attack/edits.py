@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/edits.py - ways around what an edit closes while a command runs"""
+"""tests/attack/edits.py - a running command tries to evade an edit that revokes access"""
 
 import os
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/files.py - ways around what is read-only or hidden"""
+"""tests/attack/files.py - a command tries to reach hidden and read-only files"""
 
 import os
 import re
@@ -334,7 +334,7 @@ def fifos_outside_the_roots_cannot_be_written(t):
 
 @test
 def readable_fifos_cannot_be_written(t):
-    """A read-only mount stops nobody, and Landlock sees the sandbox's own /tmp"""
+    """A read-only mount does not stop writes to a FIFO, and Landlock allows the private /tmp"""
     with tempfile.TemporaryDirectory(dir="/tmp") as shown:
         for top, option in ((shown, "--read"), (t.dir + "/d", "--deny-write")):
             fifo = top + "/fifo"
@@ -452,7 +452,7 @@ for name, way in ways.items():
 
 @test
 def setuid_and_setgid_bits_cannot_be_set(t):
-    """Whoever else is on the machine could run it, outside"""
+    """Any other user of the machine could run it outside"""
     r = t.outside("/usr/bin/python3", "-c", SET_ID).ok()
     # An older kernel has no fchmodat2()
     equal({w for w in r.out.splitlines() if w.endswith("False")} -

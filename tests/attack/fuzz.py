@@ -118,7 +118,7 @@ def fuzz(t, top, seed, ms, threads, options):
     for key, found in left.items():
         wrong += [f"new: {path}" for path, _, _ in found
                   if key not in ours and is_protected(path) and
-                  "/.git/" not in path]     # Nobody works in there
+                  "/.git/" not in path]     # No tool of the user runs there
     if snapshot(t.away) != away:
         wrong.append("outside")
     old = {path for found in ours.values() for path, _, _ in found}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/git.py - what git would run later, left behind by a command"""
+"""tests/attack/git.py - a command plants something that git would run later"""
 
 import os
 import shutil
@@ -241,7 +241,7 @@ os.system("mv own theirs")
 
 @as_root
 def undoing_git_respects_the_commands_permissions(t):
-    """Those of root inside, who has no capabilities, not those of the supervisor"""
+    """Those of root in the sandbox, without capabilities, not those of the supervisor"""
     need("git")
     git(t, "init", "-q").ok()
     shutil.copy(os.path.realpath(sys.executable), t.dir + "/git")

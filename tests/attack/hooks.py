@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/hooks.py - an agent's hook against lines that mean to get around it"""
+"""tests/attack/hooks.py - shell lines that try to evade the hook of an agent"""
 
 import json
 import os

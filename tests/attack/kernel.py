@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/kernel.py - system calls, other processes, what is inherited"""
+"""tests/attack/kernel.py - system calls, other processes and inherited state"""
 
 import ctypes
 import os

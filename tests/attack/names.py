@@ -76,7 +76,7 @@ except OSError as error:
 os.chdir(top)
 os.system("rm -rf nnn*")
 """, [f"{DEEP}/p/.vscode"], python=True)
-    # Whoever goes that deep can also tidy up
+    # Removed again, as the test's directory cannot be at that depth
     equal(os.listdir(f"{t.dir}/in/{DEEP}"), [], repr(r))
 
 
@@ -297,7 +297,7 @@ def planting_through_dot_dot_in_proc_fails(t):
 
 @test
 def planting_through_dot_dot_of_a_hidden_directory_fails(t):
-    """Where a mask talks, nobody outside can look through it"""
+    """A path through a FUSE mask cannot be resolved outside"""
     stays(t, f"""mkdir hidden/../{DEEP}/.vscode; cd {DEEP} && ln -s
           $PWD/../../../../hidden h && mkdir h/../{DEEP}/.idea""",
           [f"{DEEP}/.vscode", f"{DEEP}/.idea"], before="mkdir hidden",
@@ -473,7 +473,7 @@ def planting_by_renaming_a_directory_to_a_protected_name_fails(t):
 
 @test
 def planting_with_a_directory_of_an_earlier_run_fails(t):
-    """Nothing in it is new, so that nobody finds it by its birth"""
+    """Nothing in it is new, so that birth times do not show it"""
     for script in ("mv c .claude", "ln -s c .claude"):
         t.outside("rm", "-rf", "in", "out").ok()
         stays(t, f"cd {DEEP}; {script}", [f"{DEEP}/.claude/settings.json"],
@@ -677,7 +677,7 @@ def applying_staged_changes_plants_no_repository(t):
     lacks(t.read(f"{DEEP}/w/g/config"), "fsmonitor")
 
 
-@as_user        # The kernel maps root only for who has a capability
+@as_user        # Without a capability the kernel does not map root
 def planting_through_mounts_of_a_nested_namespace_fails(t):
     """Where a command may have namespaces, it has other names for everything:
     then all is looked at in the end

@@ -237,7 +237,7 @@ done""", secrets=("TOKEN@sub.good.test",))
 
 
 class Moved(Origin):
-    """Sends everybody elsewhere"""
+    """Redirects every request"""
     def do_GET(self):
         self.seen.append((self.headers["Host"], self.path, self.headers, self.body()))
         self.send_response(302 if self.path == "/start" else 200)
@@ -274,7 +274,7 @@ class Killing(Origin):
             kill_tls(self.supervisor)
         try:
             super().do_GET()
-        except OSError:		# There is nobody to answer
+        except OSError:		# The client has left
             self.close_connection = True
 
 

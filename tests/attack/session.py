@@ -41,7 +41,7 @@ def a_peer_in_another_user_namespace_is_not_answered(t):
     """As if a process of a sandbox had got to the socket after all"""
     t.inside("true", options=OPTIONS).ok()
     try:
-        # The control: who may join stays connected while the next one is served
+        # The control: a permitted client stays connected while the next one is served
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
             s.connect(path(t))
             t.run("session", "list").ok()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/sockets.py - ways out that are not files"""
+"""tests/attack/sockets.py - a command tries to communicate through sockets"""
 
 import os
 import re
@@ -199,7 +199,7 @@ except OSError as error:
 
 
 def heard(server, kind):
-    """What somebody on the host got, if anything"""
+    """The bytes that a server on the host received, if any"""
     server.settimeout(0.2)
     try:
         if kind == socket.SOCK_DGRAM:

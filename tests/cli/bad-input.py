@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/cli/bad-input.py - one line, exit 125, nothing ran, nothing left"""
+"""tests/cli/bad-input.py - bad input: one line, exit 125, nothing runs, nothing is left"""
 
 import json
 import os
@@ -59,7 +59,7 @@ def options_with_an_invalid_value_are_refused(t):
 
 @test
 def closed_descriptors_are_refused(t):
-    """What cloche has open itself by then is none of the caller's"""
+    """Descriptors that cloche opened itself are not the caller's"""
     before = tree(t.dir)
     read, write = os.pipe()
     for fd in (3, 5, 9, 77, 0, read):
@@ -190,7 +190,7 @@ def a_start_directory_with_secrets_is_refused(t):
             words = () if how else ("--cwd", where)
             refused(t, t.run("run", *words, *RUN, **how), where, "--read")
             check(not os.path.exists(where + "/ran"), "it ran")
-    # Who says so may: the control
+    # The control: with the option it is allowed
     where = t.home + "/.ssh"
     r = t.run("run", "--read", where, "--", "cat", "id_x", cwd=where).ok()
     equal(r.out, "SECRET\n")

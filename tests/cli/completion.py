@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/cli/completion.py - the completion scripts, in the shells themselves"""
+"""tests/cli/completion.py - the completion scripts in bash, zsh and fish"""
 
 import os
 import re

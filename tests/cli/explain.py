@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/cli/explain.py - the plan in words, the one-line wrapper"""
+"""tests/cli/explain.py - cloche explain and cloche wrap"""
 
 import json
 import os
@@ -277,7 +277,7 @@ def a_shared_agent_home_is_writable_except_its_settings(t):
             r = t.run("run", "--quiet", *options, "-c",
                       f"cat {dir}/{TOKENS[agent]} 2>&-; true", env=key).ok()
             equal(r.out, shown, agent)
-        # Whoever opens such a home by hand has the same denials
+        # A home that is opened by options has the same denials
         denied = [n for n in obeyed if n != "new"]
         equal(writes(["--write", dir], dir, denied + ["control"]), ["control"], agent)
 

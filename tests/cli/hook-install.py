@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/cli/hook-install.py - our hooks in an agent's settings, and out again"""
+"""tests/cli/hook-install.py - cloche hook install, uninstall and status"""
 
 import json
 import os

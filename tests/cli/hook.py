@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/cli/hook.py - cloche hook: agents ask before they run a command"""
+"""tests/cli/hook.py - cloche hook: the decision about a command of an agent"""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/cli/mcp.py - MCP servers of agents, started in the sandbox and back again"""
+"""tests/cli/mcp.py - cloche mcp: wrap and unwrap the servers of agents"""
 
 import json
 import os

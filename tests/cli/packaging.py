@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/cli/packaging.py - the action, the image's entry point, the feature"""
+"""tests/cli/packaging.py - the GitHub action, the image and the devcontainer feature"""
 
 import json
 import os
@@ -96,7 +96,7 @@ def the_slurm_example_epilog_always_exits_0(t):
     env = {"SLURM_JOB_UID": str(os.getuid()), "SLURM_JOB_GID": str(os.getgid()),
            "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "XDG_STATE_HOME": store}
     t.inside("true", env=env).ok()
-    if not IS_ROOT:		# Who may not change groups keeps his
+    if not IS_ROOT:		# Without the capability the groups stay
         t.write("epilog.sh", t.read("epilog.sh").replace(" --clear-groups", " --keep-groups"))
     contains(t.outside("sh", "epilog.sh", env=env).ok().err, "cannot be reached")
 
@@ -172,7 +172,7 @@ def the_devcontainer_feature_checks_its_options(t):
         contains(r.err, "is not one of anthropic, npm, github, debian")
 
 
-@as_root    # It becomes somebody else
+@as_root    # It changes its user
 def the_image_entry_point_raises_the_firewall_and_drops_privileges(t):
     need("nft")
     for path in (os.path.dirname(BIN), t.root):		# Others may come in

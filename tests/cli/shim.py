@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/cli/shim.py - cloche shim: where wrappers lie, and what they run"""
+"""tests/cli/shim.py - cloche shim: install, list, and the programs behind shims"""
 
 import json
 import os

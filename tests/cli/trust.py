@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/cli/trust.py - cloche trust: review, approval, and what a run says of it"""
+"""tests/cli/trust.py - cloche trust: review, approval and the note of a run"""
 
 import json
 import os

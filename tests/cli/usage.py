@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/cli/usage.py - what the words of the command line mean"""
+"""tests/cli/usage.py - options, help and messages of the command line"""
 
 import json
 import os

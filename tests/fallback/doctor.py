@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/fallback/doctor.py - doctor and preflight where something is missing"""
+"""tests/fallback/doctor.py - doctor and preflight on machines that lack a mechanism"""
 
 import ctypes
 import json

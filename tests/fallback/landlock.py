@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/fallback/landlock.py - the landlock tier: what it promises holds"""
+"""tests/fallback/landlock.py - the guarantees of the landlock tier"""
 
 import ctypes
 import json
@@ -302,7 +302,7 @@ print(oct(os.stat("a/file").st_mode))
 
 @test
 def devices_keep_their_mode(t):
-    """The mode that it has: who gets through does no harm"""
+    """chmod to the mode that it has: allowing it changes nothing"""
     script = "chmod 666 /dev/null && echo done; touch /dev/null && echo done"
     equal(t.shell(script, options=NONE).out, "")
     contains(t.outside("sh", "-c", script).out, "done", "the control")

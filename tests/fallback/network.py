@@ -273,7 +273,7 @@ def net_none_has_no_network(t):
 
 @test
 def the_gate_ends_while_it_accepts_a_client(t):
-    """The end is behind the word that a client will come; nobody else ends it"""
+    """The end of file follows the message about a client, which is all that ends the gate"""
     server = Server()
     p = t.start("run", *LANDLOCK, *allow(server), "--", "/usr/bin/python3", "-c",
                 INSIDE + """

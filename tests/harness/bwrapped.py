@@ -49,7 +49,7 @@ def mount(line):
 
 
 def mounts(lines):
-    """Mounts that a path leads to, sorted: what is covered is nobody's"""
+    """Mounts that a path leads to, sorted, without covered ones"""
     found = [mount(line) for line in lines]
     numbers = {number for _, number, _ in found}
     roots = [m for m in found if m[2] not in numbers]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/harness/hello.py - a server outside that somebody may try to reach"""
+"""tests/harness/hello.py - a server on the host, for commands that try to reach it"""
 
 import select
 import socket

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/harness/ns.c - namespaces in which we are still ourselves */
+/* tests/harness/ns.c - namespaces for tests that keep the caller's user */
 
 #include "ns.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/harness/ns.h - namespaces in which we are still ourselves */
+/* tests/harness/ns.h - namespaces for tests that keep the caller's user */
 
 #ifndef HARNESS_NS_H
 #define HARNESS_NS_H

@@ -73,7 +73,7 @@ def long(quick, patient):
 
 
 def note(*words):
-    """A figure, for who reads the log: timings are told, not judged"""
+    """Print a figure to the log; no test compares times with a limit"""
     print("#", *words, flush=True)
 
 
@@ -344,7 +344,7 @@ def _proc(pid, name):
 
 
 def _show_waiting(pid, depth=0):
-    """What hangs, told for whoever looks for the cause: who waits where"""
+    """Print the processes that hang, and where each of them waits"""
     state = re.search(r"State:\s*(\S+)", _proc(pid, "status"))
     print(f"# {'  ' * depth}{pid} {state and state.group(1)} "
           f"{_proc(pid, 'wchan')} call {_proc(pid, 'syscall').split(' ')[0]}: "

@@ -80,7 +80,7 @@ def openssl(*words):
 
 
 def make_certificates(where=CERTIFICATES):
-    """An authority, certificates of it, and one of nobody's; the store knows it"""
+    """An authority in the store, certificates of it, and a self-signed one"""
     os.makedirs(where)
     os.chdir(where)
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")

@@ -38,7 +38,7 @@ def install():
 
 
 def story(t, *argv, **more):
-    """Run an example in a fresh place; what it said, in its own order"""
+    """Run an example in an empty directory; its output, in its own order"""
     place = tempfile.mkdtemp(dir=t.away)
     r = t.outside(*argv, place, "nowhere.invalid", timeout=PATIENCE, **more)
     r.ok()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/library/common.c - a host program for libcloche that remembers */
+/* tests/library/common.c - a host program for libcloche that records its events */
 
 #include "common.h"
 

@@ -7,7 +7,7 @@
 #include <cloche.h>
 
 /**
- * struct story - All that a run told; zero-initialise it
+ * struct story - All events of a run; zero-initialise it
  * @kinds:	"fs-write TARGET\n"...
  * @lines:	Messages, each with a line end
  * @answer:	1 or 0, for every question

@@ -187,7 +187,7 @@ class Runs(unittest.TestCase):
         run.send_signal(9)
         thread.join()
         self.assertEqual(done[0].status, 137)
-        run.send_signal(9)	# Nobody is there any more
+        run.send_signal(9)	# The process has exited
 
     def test_a_callback_may_close_the_run(self):
         place, seen = fresh(), []

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/library/test-host.c - libcloche leaves its host process alone */
+/* tests/library/test-host.c - libcloche does not disturb its host process */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -271,13 +271,13 @@ TEST(descriptors_of_the_host_are_not_inherited)
 	int pair[2], end;
 	cloche_run *run;
 
-	/* Not closed on exec, and of a number that nobody uses there */
+	/* Not close-on-exec, with a number that the program does not use */
 	CHECK_INT(pipe(pair), 0);
 	CHECK_INT(dup2(pair[1], 100), 100);
 	close(pair[1]);
 	run = start_long(box, &story, &end);
 	close(100);
-	ends_within(pair[0], 60000);	/* Nobody else has it */
+	ends_within(pair[0], 60000);	/* No other process has it open */
 	cloche_run_free(run);
 	close(end);
 	cloche_sandbox_free(box);
@@ -402,7 +402,7 @@ TEST(a_host_that_reads_the_output_first_gets_the_result)
 
 	for (int i = 0; i < UPDATES; i++)
 		CHECK(cloche_run_update(run, "wrong") > 0);
-	/* By now it answers; nobody listens */
+	/* It answers by now; no process reads the answer */
 	CHECK_INT(write(in[1], "there\n", 6), 6);
 	CHECK_INT(read(out[0], text, 6), 6);
 	close(in[1]);
@@ -446,7 +446,7 @@ TEST(a_killed_supervisor_ends_the_command)
 	cloche_sandbox_free(box);
 }
 
-/* /proc shows everybody the arguments of every process */
+/* /proc shows the arguments of a process to every user */
 TEST(policy_and_command_do_not_appear_in_argv)
 {
 	struct story story = { 0 };

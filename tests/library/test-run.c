@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/library/test-run.c - libcloche: commands, events, questions, updates */
+/* tests/library/test-run.c - libcloche: commands, events, prompts and policy updates */
 
 #include <arpa/inet.h>
 #include <errno.h>

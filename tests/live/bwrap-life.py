@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/bwrap-life.py - our bwrap over time: who tells, waits, ends when"""
+"""tests/live/bwrap-life.py - cloche as bwrap: status, locks, signals and the end"""
 
 import fcntl
 import json
@@ -198,7 +198,7 @@ def background_processes_survive_the_command(t):
     os.kill(pid, signal.SIGKILL)
 
 
-@as_root    # Who else could mount on the host?
+@as_root    # Only root can mount on the host
 def later_mounts_of_the_host_propagate(t):
     script = f"""
     mount -t tmpfs x {t.dir} && mount --make-shared {t.dir} &&

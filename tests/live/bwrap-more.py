@@ -306,7 +306,7 @@ def a_filter_of_more_than_4096_instructions_is_refused(t):
 
 @test
 def blocked_signals_are_not_inherited_by_the_command(t):
-    # Who waits for children through a descriptor blocks it
+    # A caller that waits for children through a signalfd blocks it
     r = t.outside(BWRAP, *HOST, "grep", "SigBlk", "/proc/self/status",
                   preexec_fn=lambda: signal.pthread_sigmask(
                       signal.SIG_BLOCK, [signal.SIGCHLD, signal.SIGUSR1]))
@@ -315,7 +315,7 @@ def blocked_signals_are_not_inherited_by_the_command(t):
 
 @test
 def every_failure_has_a_message(t):
-    # Process 1 may end before anybody has read what it said
+    # Process 1 may end before its output is read
     for _ in range(60):
         contains(t.outside(BWRAP, "--bind", "/nowhere", "/x", "true").err,
                  "/nowhere")

@@ -108,7 +108,7 @@ def call(t, program, words, descriptors):
     for fd in fds:
         os.close(fd)
     left = [oct(os.stat(t.dir).st_mode)]
-    os.chmod(t.dir, 0o755)	# Or nobody could look
+    os.chmod(t.dir, 0o755)	# Else the other user could not search it
     return r, left + sorted(t.outside("find", "h", "-printf", "%p %y %m %s %l\n")
                             .out.splitlines())
 

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from as_srt import *
 from host import *
 
-DIAL_SECONDS = 10		# src/gate/conn-timers.def: who waits for a host, waits so long
+DIAL_SECONDS = 10		# src/gate/conn-timers.def: how long a dial may take
 GOOD, BAD, OWN = "93.184.216.34", "93.184.216.36", "93.184.216.40"
 RESOLVERS_MAX = 8		# src/gate/gate-process.h
 TUNNEL = '''
@@ -118,7 +118,7 @@ for where in (b"{GOOD}:7001", b"bad.test:7001", b"good.test:7001"):
 
 @test
 def a_resolver_process_that_ends_is_replaced(t):
-    """For a while: in the end it is said"""
+    """Only until the run ends, which reports it"""
     count_connections(GOOD, 7008)
     p = t.start("run", "--allow", "*.many.test", "--", "/usr/bin/python3", "-c",
                 TUNNEL + f'''
@@ -150,7 +150,7 @@ def data_sent_right_before_exit_to_a_name_arrives(t):
     listener = socket.create_server((GOOD, 7002))
     listener.settimeout(20)
     for i in range(long(5, 100)):
-        # Gone before anybody can have looked the name up
+        # Exits before the name can have been resolved
         t.inside("/usr/bin/python3", "-c", '''
 import os, socket
 s = socket.create_connection(("127.0.0.1", 3128))
@@ -193,7 +193,7 @@ print(*[tunnel(name + b".test:80") for name in (b"fail", b"loop", b"none", b"sil
 def a_run_ends_without_waiting_for_an_unresponsive_host(t):
     full = socket.create_server((GOOD, 7999), backlog=0)
     crowd = []
-    for _ in range(4):    # Nobody accepts: the next one gets no answer
+    for _ in range(4):    # The backlog is full: the next one gets no answer
         s = socket.socket()
         s.setblocking(False)
         s.connect_ex((GOOD, 7999))
@@ -309,7 +309,7 @@ for family, host, port in ((socket.AF_INET, "127.0.0.1", 4433),
     kept.append(s)
 sys.stdin.readline()
 ''')
-        for _ in range(5):		# At once, not when somebody is tired
+        for _ in range(5):		# At once, not after a timeout
             equal(p.stdout.readline(), b"ECONNREFUSED\n")
         wait_until(lambda: len(rows()) == len(want), "the records")
         p.communicate(b"\n", RUN_SECONDS)
@@ -337,7 +337,7 @@ print(own and socket.create_connection(("127.0.0.1", 7005), 20) and "own")
     rule = ("--allow", "good.test:7005")
     equal(python(t, code, *rule).split(),
           ["listens"] * 3 + ["reached", "own"])
-    # Nobody is asked before a connection: it is taken from the start
+    # No rule is decided before a connection: the port is captured from the start
     equal(python(t, code, *rule, "--observe", "off").split(),
           ["taken"] * 3 + ["reached", "None"])
 

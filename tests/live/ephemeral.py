@@ -481,7 +481,7 @@ def ephemeral_refuses_unsupported_combinations(t):
     check(not t.exists("ran"), "it ran")
 
 
-@as_root    # Who else may take a copy of what another process has open?
+@as_root    # Only root may duplicate another process's descriptor
 def an_inherited_lock_descriptor_does_not_prolong_a_run(t):
     """As the gate and the keeper have, which may end after it"""
     p = t.start("run", *EPHEMERAL, "--", "sh", "-c", "echo x > f; echo up; read x")

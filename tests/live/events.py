@@ -81,7 +81,7 @@ def records_of_a_run_are_exported_once(t):
 def records_refused_by_a_collector_are_sent_later(t):
     store(t, "".join(refusal(i) for i in range(10)) + "torn\n" + run_end(1))
     refused = socket.socket()
-    refused.bind(("127.0.0.1", 0))		# Nobody listens there
+    refused.bind(("127.0.0.1", 0))		# No server listens there
     with refused:
         r = export(t, f"http://127.0.0.1:{refused.getsockname()[1]}").ended(2)
     contains(r.err, "cannot be reached: Connection refused")

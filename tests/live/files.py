@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/files.py - what the command may read and write"""
+"""tests/live/files.py - read and write access of a command"""
 
 import json
 import os
@@ -360,7 +360,7 @@ def var_tmp_is_private(t):
 
 @test
 def a_planted_file_too_large_for_quarantine_is_renamed(t):
-    """The home is on another disk; whoever plants something can make it large"""
+    """The home is on another file system, and a planted file can be large"""
     script = ("mkdir -p work && mount -t tmpfs none work && cd work && "
               f"{CLOCHE} run --observe off -- sh -c 'mkdir -p a b/d && "
               "echo x >a/tasks.json && echo x >b/d/x && chmod 0 b/d && "
@@ -521,7 +521,7 @@ def a_writable_file_can_be_written_through_a_symlink(t):
 
 @as_user		# Nothing is closed to root
 def a_directory_that_cannot_be_searched_is_not_moved_away_from_a_pattern(t):
-    """Somebody may have put there what it denies"""
+    """It may contain files that the pattern denies"""
     deep = "/".join("d" * 70)
     os.makedirs(f"{t.dir}/deep/conf/{deep}")
     for name in ("free", "shut"):

@@ -249,7 +249,7 @@ def verify_repeats_the_checks(t, w):
     r = w.firewall("verify", "--verify-denied", GOOD + ":443", "--json")
     equal(json.loads(r.ended(1).out)["ok"], False)
     w.firewall("verify", "--verify-allowed", "[" + GOOD6 + "]:443").ended(1)
-    # Somebody opens it behind our back
+    # Another program changes the rules
     w.sh("nft insert rule inet cloche output accept").ok()
     r = w.firewall("verify").ended(1)
     contains(r.err, BAD + ":443 must not be reachable, but is")
@@ -518,7 +518,7 @@ def networks_are_fetched_from_an_allowed_host_and_stored(t, w):
         server.kill()
         server.communicate()
     w.firewall(*up).ok()
-    equal(w.connect(BAD), "hello")	# The last good list, with nobody there
+    equal(w.connect(BAD), "hello")	# The last good list, while the server is down
 
 
 main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/fixes-network.py - the line for a refused host, pasted, makes it work"""
+"""tests/live/fixes-network.py - the suggested command for a refused host works as printed"""
 
 import http.server
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/fixes.py - the line that a refusal prints, pasted, makes it work"""
+"""tests/live/fixes.py - the suggested command of each refusal works as printed"""
 
 import http.server
 import os
@@ -315,7 +315,7 @@ def an_ended_background_job_is_reported(t):
     contains(t.run("violations", "list", "--kind", "job").ok().out,
              "a background job ends with the command that started it")
     equal(t.shell("sleep 1000 & exec true", options=["--quiet"]).ok().err, "")
-    # The controls: a daemon has left the session, and who waits leaves nothing behind
+    # The controls: a daemon has left the session, and a script that waits has no job left
     equal(t.shell("mkfifo up; setsid sh -c 'echo up > up; exec sleep 1001' & "
                   "read line < up").ok().err, "")
     equal(t.shell("true & wait").ok().err, "")
@@ -526,7 +526,7 @@ def refusals_in_profile_home_suggest_a_working_rule(t):
 def a_refused_raw_socket_is_explained(t):
     script = "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)'"
     explained(t, script, "syscall socket (a raw socket needs root's rights")
-    # The control: who goes on without it is not bothered
+    # The control: a program that continues without it prints nothing
     equal(t.shell(script + " 2>&-; true").ok().err, "")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/gate-bodies.py - what requests and responses carry, to the byte"""
+"""tests/live/gate-bodies.py - bodies of requests and responses, byte by byte"""
 
 import os
 import sys

@@ -9,7 +9,7 @@
  *   --name NAME=A,...[|B,...]	what NAME resolves to, in turns; others do not
  *   --host-port/--publish PORT, --capture PORT
  *   --parent URL, --http-proxy-port PORT, --socks-proxy-port PORT
- *   --ask yes|no|session	somebody answers; without it nobody is asked
+ *   --ask yes|no|session	the answer to prompts; without it there are none
  *   --ms KIND=MS		a shorter time of gate/conn-timers.def
  *   --conns N			fewer connections
  *   --nofile N			as many descriptors for the gate
@@ -184,7 +184,7 @@ static pid_t start_origin(void)
 	return pid;
 }
 
-/* What it was told before it ends is in its log; see origin.py */
+/* Messages to it are in its log before it ends; see origin.py */
 static void end_origin(pid_t pid)
 {
 	if (pid > 0 && kill(pid, SIGTERM) == 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/gate-hosts.py - whom a request or a TLS hello says it is for"""
+"""tests/live/gate-hosts.py - the host that a request or a TLS hello names"""
 
 import os
 import sys

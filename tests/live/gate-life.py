@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/gate-life.py - when a run's gate is there, and when it is gone"""
+"""tests/live/gate-life.py - the start, the messages and the end of a run's gate"""
 
 import array
 import json
@@ -244,7 +244,7 @@ for port in (7001, 7002, 7003):
         ends += socket.socketpair()
         ends[-1].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
                                    array.array("i", [0] * 50))])
-    # A listener that did not get through is closed, perhaps with who is in it
+    # A listener that was not passed on is closed, perhaps with a client in its backlog
     for want in ("ConnectionRefusedError ConnectionResetError",
                  "ConnectionResetError"):
         p.stdin.write(b"\n")

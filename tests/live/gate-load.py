@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/gate-load.py - a gate under those who mean no good"""
+"""tests/live/gate-load.py - the gate under hostile and slow clients"""
 
 import array
 import errno
@@ -70,7 +70,7 @@ class Watched:
             return int(file.read().split()[1]) * 4
 
     def fds(self):
-        if not IS_ROOT:		# Nobody looks into the gate
+        if not IS_ROOT:		# Only root may read the gate's /proc
             return 0
         return len(os.listdir(f"/proc/{self.pid()}/fd"))
 
@@ -123,7 +123,7 @@ print(one_request()[1], flush=True); sys.stdin.readline()
     fds = w.fds()
     w.go()
     held, wait, seen = w.line().split(" ", 2)
-    # At the limit the eldest make room; if all are young, one is told so
+    # At the limit the oldest is closed; if all are young, the new one is refused
     check(seen in ("{b'200'}", "{b'200', b'503'}", "{b'503', b'200'}"), seen)
     check(int(held) >= 512 - 100 - 1, "only", held, "still stand")
     note("slow heads:", held, "of", long(SLOW, 2000), "stand, p99 of others",
@@ -148,7 +148,7 @@ print(*sorted({everything(s)[:12] for s in ss}), flush=True); sys.stdin.readline
     equal(w.line(), "")
     fds = w.fds()
     w.go()
-    # Who is so slow that it speaks after the answer may not hear it
+    # A client that sends after the response may not receive it
     check(w.line() in ("b'HTTP/1.1 408'", "b'<reset>' b'HTTP/1.1 408'"))
     wait_until(lambda: w.fds() <= fds, "descriptors are given back")
     w.end()
@@ -431,7 +431,7 @@ class Reloaded:
 WAITING = '''
 s = connect()
 s.sendall(b"CONNECT %s:7000 HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n")
-tunnel(b"bad.test:1")      # Who came later was answered
+tunnel(b"bad.test:1")      # A later client was served
 print("sent", flush=True)
 print(until(s, b"\\r\\n"), flush=True)
 '''

@@ -28,7 +28,7 @@ def told(*words):
 
 
 class Pending:
-    """A gate, and a host on which port 7999 takes nobody yet"""
+    """A gate, and a host whose port 7999 accepts no connection yet"""
 
     def __init__(self, t, *options, **more):
         self.t = t

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/gate.py - programs reach the names they may, and no others"""
+"""tests/live/gate.py - real programs reach allowed hosts and no others"""
 
 import os
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/gc.py - cloche gc: the /tmp that a project keeps between its runs"""
+"""tests/live/gc.py - cloche gc: removal of the private /tmp of old projects"""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/git.py - git works inside: worktrees, submodules, separate dirs"""
+"""tests/live/git.py - git in the sandbox: work trees, submodules, separate directories"""
 
 import os
 import sys
@@ -351,7 +351,7 @@ echo done"""
     r = t.inside("true").ok()
     check(not is_obeyed(t, "old"), "after a kill", r.err)
     contains(t.read("old/config"), "PWNED", "the user's own")
-    # By itself: nothing else makes anybody look there
+    # Alone: nothing else causes a search there
     t.shell(BARE + f"bare {deep}").ok()
     check(not is_obeyed(t, deep), deep)
     t.outside("sh", "-c", "rm -rf *").ok()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/gnupg.py - signatures are verified inside, and nothing is signed"""
+"""tests/live/gnupg.py - gpg verifies signatures in the sandbox and cannot sign"""
 
 import os
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/hidden-parent.py - work in a directory that a hidden one shows"""
+"""tests/live/hidden-parent.py - a project below a hidden directory"""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/home.py - profile home: an empty home, and what comes back"""
+"""tests/live/home.py - profile home: an empty home with selected paths"""
 
 import json
 import os

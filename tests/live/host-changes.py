@@ -197,7 +197,7 @@ def planted_files_left_by_a_failed_sweep_are_removed_by_the_next_run(t):
 
 @test
 def a_run_creates_one_directory_in_an_empty_home(t):
-    """Nothing else, and its parents are as anybody makes them"""
+    """Nothing else, and its parents have default modes"""
     t.shell("echo x > made").ok()
     t.inside("true", options=("--ephemeral",)).ok()
     equal(t.in_home(), [".local"])
@@ -224,7 +224,7 @@ def a_failed_start_leaves_no_journal(t):
 
 @test
 def settings_that_appear_during_the_start_do_not_abort_it(t):
-    """Also where nobody watches, and there are no mounts to keep yet"""
+    """Also without an observer, and before there are mounts to keep"""
     t.outside("git", "init", "-q", "main").ok()
     t.outside("git", "-C", "main", "-c", "user.name=a", "-c", "user.email=b",
               "commit", "-q", "--allow-empty", "-m", "x").ok()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/identity.py - who the command is: itself, with nothing extra"""
+"""tests/live/identity.py - user, capabilities, descriptors and environment of the command"""
 
 import fcntl
 import json
@@ -53,7 +53,7 @@ def root_can_run_beside_another_users_home(t):
         r = t.shell(script, env={"HOME": home}, options=options)
         equal(r.ok().out, "SECRETran\n" if mode == 0o755 else "ran\n",
               oct(mode))
-    # Whoever is in the group gets in, and must not find more there
+    # A member of the group gets in, and must not find more there
     for group in (0, 7):
         os.chown(home, 65534, group)
         os.chmod(home, 0o750)
@@ -237,7 +237,7 @@ def signal_dispositions_and_masks_are_the_callers(t):
     script = ("sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status")
     ignore = """import ctypes, os, signal, sys
 for number in map(int, sys.argv[1].split()):
-    # The C library has two of its own, and lets nobody at them
+    # The C library reserves two signals for itself
     ctypes.CDLL(None).syscall(13 if os.uname().machine == "x86_64" else 134,
         number, (ctypes.c_long * 4)(signal.SIG_IGN), None, 8)
 os.execvp(sys.argv[2], sys.argv[2:])"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/jail.py - --net jail: the internet, and nothing near"""
+"""tests/live/jail.py - --net jail: public addresses only"""
 
 import contextlib
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/jobs.py - on a real terminal, with a real shell's job control"""
+"""tests/live/jobs.py - job control on a real terminal"""
 
 import os
 import sys
@@ -152,7 +152,7 @@ def control_z_stops_and_fg_continues(t):
 
 @test
 def a_command_that_stops_and_continues_itself_runs_on(t):
-    """We are stopped with it, and nobody outside knows that it runs again"""
+    """cloche is stopped with it, and gets no signal when the command continues"""
     script = ("(until grep -q '^State:.T' /proc/$$/status; do :; done; "
               "kill -{} $$) & kill -STOP $$; echo x >f; cat f")
     for _ in range(long(5, 100)):

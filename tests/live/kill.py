@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/kill.py - SIGKILL at any moment leaves nothing behind"""
+"""tests/live/kill.py - SIGKILL to cloche at any moment leaves nothing behind"""
 
 import os
 import random
@@ -69,7 +69,7 @@ def killing_cloche_at_random_moments_leaves_nothing(t):
 
 @test(timeout=60 + MASK_MOMENTS * 10)
 def killing_cloche_while_masks_are_made_leaves_nothing(t):
-    """Many of them: whoever asks for one is killed before the answer"""
+    """With many masks, so that cloche is killed while it requests one"""
     for number in range(MASKS):
         t.write(f"secrets/{number}", "S")
     options = ["--deny-read", t.dir + "/secrets/*"]
@@ -104,7 +104,7 @@ if not os.fork():
     if not os.fork():
         os.write(tell, b"%d" % os.getpid())
         os.close(hold)
-        os.read(wait, 1)	# Until nobody but process 1 is its parent
+        os.read(wait, 1)	# Until process 1 is its parent
     os._exit(0)
 os.wait()
 os.close(hold)

@@ -25,7 +25,7 @@ def timeout_ends_the_command_with_124(t):
 
 @test
 def a_stopped_terminal_does_not_delay_the_timeout(t):
-    """Something is said meanwhile, which nobody can write down before Ctrl-Q"""
+    """A message is printed meanwhile, which the terminal takes only after Ctrl-Q"""
     taken = socket.create_server(("127.0.0.1", 0))
     settings = {"sandbox": {"network": {"allowLocalBinding": True}}}
     with Terminal([CLOCHE, "run", "--timeout", "5s", "-s", json.dumps(settings),

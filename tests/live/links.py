@@ -39,7 +39,7 @@ def rules_apply_to_the_target_of_a_symlink(t):
 
 @test
 def a_symlinked_home_is_treated_as_the_home(t):
-    """What is hidden there is told of, and all of it is never suggested"""
+    """Hidden files there are reported, and the whole directory is never suggested"""
     need_fuse()
     t.write(t.home + "/.ssh/id_rsa", "SECRET")
     os.symlink(t.home, t.away + "/home")
@@ -51,7 +51,7 @@ def a_symlinked_home_is_treated_as_the_home(t):
 
 @test
 def a_denied_symlink_hides_its_target_in_an_unreadable_directory(t):
-    """Deep enough that nobody looks there for protected names"""
+    """Deeper than the search for protected names"""
     t.write("a/b/c/d/conf/.env", "SECRET")
     os.symlink("a/b/c/d/conf/.env", t.dir + "/link")
     os.symlink("other", t.dir + "/chain")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/many-rules.py - so many rules that the cage takes another way"""
+"""tests/live/many-rules.py - policies with hundreds of rules"""
 
 import json
 import os

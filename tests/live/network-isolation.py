@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/network-isolation.py - who else could use a sandbox's network: nobody"""
+"""tests/live/network-isolation.py - the network of a sandbox cannot be used from outside"""
 
 import os
 import socket
@@ -91,7 +91,7 @@ def a_sandbox_cannot_use_the_gate_of_another(t):
 
 @test
 def a_published_port_is_unreachable_from_the_lan(t):
-    # Somebody on the same wire: another namespace, joined to ours by a cable
+    # A neighbour on the LAN: another namespace, joined by a veth pair
     peer = subprocess.Popen(["unshare", "-n", "sleep", "1000"])
     try:
         own = os.readlink("/proc/self/ns/net")

@@ -200,7 +200,7 @@ def data_sent_right_before_exit_arrives(t):
             done.release()
     threading.Thread(target=serve, daemon=True).start()
     for i in range(long(10, 200)):
-        # Captured, and by the proxy; gone before anybody can have read it
+        # Captured, and by the proxy; exits before the data can have been read
         python(t, f"""
 import os
 s = {("socket.create_connection(('%s', %d))" % (address, port),
@@ -233,7 +233,7 @@ s = socket.create_connection(("{address}", {server.port}), 10); print(s.recv(9))
 
 @test
 def a_refused_address_is_refused_in_connect(t):
-    """Not accepted and reset: who only looks whether it connects would think so"""
+    """Refused in connect(), not accepted and reset: some clients only test connect()"""
     code = """
 import errno, select
 for address in (("192.0.2.77", 443), ("192.0.2.77", 80), ("192.0.2.77", 8123), ("2001:db8::7", 443)):
@@ -248,7 +248,7 @@ for address in (("192.0.2.77", 443), ("192.0.2.77", 80), ("192.0.2.77", 8123), (
         equal(r.out.split(), ["EACCES"] * 8, options)
         contains(r.err, "192.0.2.77:443 (host is ")
         contains(r.err, "[2001:db8::7]:443 (host is not on the allow list")
-    # The control: what is allowed is the gate's, which finds nobody there
+    # The control: an allowed port is captured, and the gate finds no server there
     file = t.write(t.away + "/s.json", '{"network": {"deniedResolvedAddresses": ["192.0.2.0/24"]}}')
     r = python(t, code, "--allow", "192.0.2.77", "-s", file).ok()
     equal(r.out.split()[:6], ["None", "EINPROGRESS"] * 3)
@@ -305,7 +305,7 @@ def serve_inside(t, port, *options):
 
 
 def low_port():
-    """One that is free, and that somebody chose"""
+    """A free port below the ephemeral range"""
     for port in range(20000 + os.getpid() % 5000, 32000):
         with socket.socket() as s:
             if s.connect_ex(("127.0.0.1", port)):
@@ -372,7 +372,7 @@ except OSError: print("no such name")
     equal(r.out, "ENETUNREACH\nno such name\n")
     contains(r.err, "192.0.2.77:443 (the run has no network; leave out --net none)")
     contains(r.err, ":53 (names cannot be looked up: the run has no network")
-    # Who would try again for minutes does not
+    # A client that would retry for minutes does not
     r = t.inside(need("npm"), "view", "x", "--registry", "http://example.test/",
                  options=("--net", "none"), timeout=60)
     check(r.code not in (0, 124), repr(r))
@@ -473,7 +473,7 @@ sys.stdin.readline()
 
     p, ports = start("--settings", settings)
     while not all(is_open("127.0.0.1", port) for port in ports):
-        p.kill()    # Somebody had that very port on the host
+        p.kill()    # Another process had that port on the host
         contains(p.communicate()[1], b"is not reachable from the host")
         p, ports = start("--settings", settings)
     for port in ports:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/odd-starts.py - where people also start things: odd places, odd moments"""
+"""tests/live/odd-starts.py - runs in unusual start directories, and starts that fail"""
 
 import json
 import os

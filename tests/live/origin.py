@@ -261,7 +261,7 @@ full = parent
 
 
 def hold_all_places(port):
-    """Connect until nobody is let in, then wait for the word"""
+    """Connect until the backlog is full, then wait for a message"""
     held = []
     while not held or select.select([], held[-1:], [], 0.1)[1]:
         held.append(socket.socket())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/planted.py - names that somebody else would obey do not stay"""
+"""tests/live/planted.py - planted files are refused or quarantined"""
 
 import json
 import os
@@ -118,7 +118,7 @@ echo done"""
 
 @test
 def a_symlink_in_place_of_a_submodule_is_quarantined(t):
-    """Nobody watches: a link takes the place of a submodule's git directory"""
+    """Without an observer: a symlink replaces a submodule's git directory"""
     need("git")
     script = """
 mkdir -p evil/objects evil/refs evil/hooks
@@ -269,7 +269,7 @@ def planted_settings_grant_nothing(t):
 
 @test
 def repeated_plants_do_not_fill_the_quarantine(t):
-    """And none of it stays: somebody outside may look at any time"""
+    """And none of it stays: a program of the host may read it at any time"""
     r = t.run("run", "--observe", "off", "--", "/usr/bin/python3", "-c", """
 import os, time
 def is_gone(path):
@@ -426,7 +426,7 @@ def settings_under_other_names_made_by_the_command_grant_nothing(t):
               "do sleep 0.02; done")
     with t.start("run", "--", "sh", "-c", script, env=env) as p:
         equal(p.stdout.readline(), b"refused\n")
-        t.write("mine/settings.json", grant)	# Who won a race could do this
+        t.write("mine/settings.json", grant)	# As a command that won a race could
         wait_until(lambda: os.path.exists(never) or
                    not os.path.exists("mine/settings.json") or
                    select.select([p.stderr], [], [], 0)[0], "a look at it")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/quiet.py - ordinary commands that succeed end without a word of ours"""
+"""tests/live/quiet.py - successful commands print nothing of cloche"""
 
 import os
 import sys

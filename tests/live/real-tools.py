@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/real-tools.py - real work inside, as the people do it"""
+"""tests/live/real-tools.py - git, npm, pip, make and other tools work in the sandbox"""
 
 import os
 import shutil

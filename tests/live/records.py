@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/records.py - whatever is refused is seen, and what is suggested helps"""
+"""tests/live/records.py - refusals are recorded, and their suggestions work"""
 
 import errno
 import json
@@ -114,7 +114,7 @@ def a_refused_directory_is_suggested_itself(t):
 
 @test
 def the_suggested_rule_allows_writes_in_a_hidden_directory(t):
-    """A directory for a name that nobody knows beforehand"""
+    """A directory is suggested for a name that varies"""
     t.write(t.home + "/.kube/config", "x")
     line = "echo > ~/.kube/.#lock"
     check(t.shell(line).code)
@@ -263,7 +263,7 @@ def a_closed_standard_error_does_not_end_the_command(t):
 
 @test
 def a_closed_reader_does_not_change_the_exit_status(t):
-    """Whatever we have to say, and whenever: the command's end is told"""
+    """Every kind of message, at every time: the exit status is the command's"""
     refused = f"(echo > {t.away}/new) 2>/dev/null; "
     t.write("bad.json", "{")
     t.write("noted.json", json.dumps({"sandbox": {"enabled": False}}))

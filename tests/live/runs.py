@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/runs.py - every run leaves a record, and no secret in it"""
+"""tests/live/runs.py - run records, and no secret in them"""
 
 import json
 import os
@@ -206,7 +206,7 @@ def run_records_can_be_disabled(t):
     equal(runs(t), [])
     contains(lines(t), t.away + "/x")		# Refusals stay
     os.remove(t.home + "/.config/cloche/policy.json")
-    # Not by a repository that nobody has approved
+    # Not by an unapproved repository
     t.write(".cloche.json", '{"noRunRecords": true}')
     t.inside("true")
     equal(len(runs(t)), 1)

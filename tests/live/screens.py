@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/screens.py - what a person sees on a terminal: its width, its colours"""
+"""tests/live/screens.py - output on a terminal: width and colours"""
 
 import os
 import re

@@ -161,7 +161,7 @@ def the_http_proxy_answers_like_srts(t):
     contains(denied, "Connection blocked by network allowlist")
     contains(talk(t, open_to, [b"CONNECT nonsense" + head]), " 400 ")
     with socket.create_server(("127.0.0.1", 0)) as s:
-        port = s.getsockname()[1]	# Nobody listens there afterwards
+        port = s.getsockname()[1]	# No server listens there afterwards
     closed = config({"allowedDomains": [f"127.0.0.1:{port}"]})
     contains(talk(t, closed, [b"CONNECT 127.0.0.1:%d" % port + head]), " 502 ")
 

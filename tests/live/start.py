@@ -225,7 +225,7 @@ def a_forged_work_tree_does_not_widen_the_project(t):
     stays_narrow(t, top, sub)
     gone()
     repository(t, top)
-    os.chmod(top, 0o1777)			# Anybody could have made it
+    os.chmod(top, 0o1777)			# Any user could have made it
     stays_narrow(t, top, sub)
     os.chmod(top, 0o755)			# The control
     t.shell("echo x > ../widened", cwd=sub).ok()
@@ -233,7 +233,7 @@ def a_forged_work_tree_does_not_widen_the_project(t):
 
 @test
 def a_work_tree_that_contains_the_home_is_not_a_project(t):
-    """As those who keep their dotfiles in git have it"""
+    """A home that is itself a git work tree, for dotfiles"""
     need("git")
     repository(t, t.home)
     p = os.path.join(t.home, "p")

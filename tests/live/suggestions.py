@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/suggestions.py - refusals are seen, explained, and allowed on the spot"""
+"""tests/live/suggestions.py - refusals are reported, and the suggested rules apply at once"""
 
 import errno
 import json

@@ -193,7 +193,7 @@ HANGS_LATER = "test -e {0}/ran || {{ touch {0}/ran; echo the-first-value; exit; 
 
 @test
 def a_hanging_value_source_is_killed_during_the_run(t):
-    """Nobody else ends it: the command lives on, and makes no further request"""
+    """The command goes on and makes no further request, which would end the source"""
     origins()
     source = HANGS_LATER.format(t.away) + f"echo $$ > {t.away}/pid; exec sleep 1005"
     r, done = os.pipe()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/transparency.py - as if the sandbox were not there"""
+"""tests/live/transparency.py - exit codes, signals, pipes and arguments as without cloche"""
 
 import glob
 import os
@@ -134,9 +134,9 @@ def killing_cloche_ends_all_processes_in_the_sandbox(t):
     wait_until(lambda: not running(), "the end of the sandbox")
 
 
-@as_root		# Nobody else may look into process 1
+@as_root		# Only root may read /proc/1/fd
 def process_1_has_no_pipe_open(t):
-    """Or who reads from the command would wait for it, too"""
+    """Else a reader of the command's output would wait for process 1"""
     for options in ([], ["--tier", "landlock"]):
         with t.start("run", *options, "--", "sh", "-c",
                      "echo ready; exec cat") as p:
@@ -158,7 +158,7 @@ def background_children_end_with_the_command(t):
 
 @test
 def no_process_writes_after_the_run_has_ended(t):
-    """Whoever reads the result reads all of it"""
+    """A reader of the result reads all of it"""
     path = os.path.join(t.dir, "log")
     for _ in range(8):
         t.shell("for i in 1 2 3 4 5 6 7 8; do (while :; do echo x; done) >> log"

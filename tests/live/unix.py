@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/unix.py - Unix sockets: the sandbox's own, by path, and no other"""
+"""tests/live/unix.py - Unix sockets: the sandbox's own, and those allowed by path"""
 
 import os
 import socket
@@ -191,7 +191,7 @@ def a_host_socket_that_replaced_an_own_one_is_refused(t):
 
 @test
 def a_stale_socket_can_be_replaced(t):
-    """As tmux and others do it: who finds nobody listening makes a new one"""
+    """As tmux does: a client that is refused replaces the socket"""
     script = """
 import errno, os, socket
 path = "left-behind"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/verify.py - cloche verify: proves the boundary, leaves nothing"""
+"""tests/live/verify.py - cloche verify on this machine"""
 
 import glob
 import json
@@ -119,7 +119,7 @@ def verify_passes_with_the_default_policy(t):
 
 @once_as_user
 def verify_leaves_a_shared_tmp_unchanged(t):
-    """Where somebody uses the names, and where nobody does"""
+    """With the names in use, and without"""
     for options, before in (("--profile srt", ["claude", "claude/mine"]),
                             ("--write /tmp", [])):
         made = "mkdir -m 700 claude && touch claude/mine" if before else ":"

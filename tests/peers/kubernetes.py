@@ -65,7 +65,7 @@ class Engine:
                        stderr=subprocess.PIPE, cwd=self.t.dir)
 
     def change(self, script):
-        """A script of the shell on files of volumes, whoever they belong to"""
+        """Run a shell script on files of volumes, whatever their owner"""
         if IS_ROOT:
             self.t.outside("sh", "-euc", script).ok()
         else:

@@ -112,7 +112,7 @@ def a_store_created_during_a_run_is_hidden(t):
 
 @test
 def waiting_for_a_locked_directory_times_out(t):
-    """Stopped programs hold locks, and so does who wants to be in the way"""
+    """A stopped process keeps its lock"""
     put(t, "A", "s3cret-value").ok()
     t.inside("touch", "/tmp/kept").ok()
     private = [os.path.join(base, name)

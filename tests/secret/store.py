@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/secret/store.py - the encrypted file, bad files, bad keys, bad disks"""
+"""tests/secret/store.py - the encrypted file: keys, damaged files, full disks"""
 
 import errno
 import json

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/proto/test-dns.c - queries that are damaged, and the answers to all */
+/* gate/proto/test-dns.c - DNS queries and answers */
 
 #include "gate/proto/dns.h"
 

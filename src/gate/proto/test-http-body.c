@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/proto/test-http-body.c - bodies in every cut; chunks written anew */
+/* gate/proto/test-http-body.c - HTTP bodies and chunks */
 
 #include "gate/proto/http-body.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/proto/test-http-head.c - where a head ends, how large it may be, its framing */
+/* gate/proto/test-http-head.c - HTTP heads: their end, limits and framing */
 
 #include <errno.h>
 
@@ -96,7 +96,7 @@ TEST(head_limits_are_enforced_to_the_byte)
 	CHECK_INT(scan_made(10, 2, HTTP_HEAD_MAX + 1), -EMSGSIZE);
 }
 
-/* Who fills a buffer of the allowed size must hear that it is over */
+/* A head that fills a buffer of the allowed size must be refused */
 TEST(a_full_buffer_without_an_end_is_too_large)
 {
 	auto_buf struct buf b = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/proto/test-http-request.c - which host is asked for, and what is passed on */
+/* gate/proto/test-http-request.c - HTTP requests and their destination */
 
 #include <errno.h>
 

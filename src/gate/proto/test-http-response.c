@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/proto/test-http-response.c - what origins answer, and what clients get of it */
+/* gate/proto/test-http-response.c - HTTP responses as clients get them */
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/proto/test-icmp.c - ICMP errors for datagrams that no socket takes */
+/* gate/proto/test-icmp.c - ICMP errors for refused datagrams */
 
 #include "gate/proto/icmp.h"
 

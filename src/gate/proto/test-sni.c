@@ -147,7 +147,7 @@ TEST(a_client_hello_is_reassembled_at_every_split)
 		for (size_t n = 0; n < wire.len; n++)
 			check_wire(wire.p, n, SNI_MORE);
 		check_wire(wire.p, wire.len, SNI_NAME);
-		/* What follows is none of our business: early data */
+		/* Data after the hello is early data, which is not parsed */
 		buf_add(&wire, "\27\3\3\0\1x", 6);
 		CHECK_INT(sni_parse((const uint8_t *)wire.p, wire.len, &sni),
 			  SNI_NAME);
