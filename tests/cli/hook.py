@@ -647,7 +647,7 @@ def repository(name):
 
 @test
 def hook_shell_shares_tmp_without_other_sessions(t):
-    name = f"/tmp/cloche-hook-{os.getpid()}"
+    name = f"/tmp/cloche-test-hook-{os.getpid()}"
     sessions = f"/tmp/claude-{os.getuid()}/cloche-hook-{os.getpid()}"
     mine, other = ("/".join((sessions, digit * 8 + "-0000-0000-0000-" + digit * 12))
                    for digit in "ab")

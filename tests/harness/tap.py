@@ -315,6 +315,22 @@ def tree(path):
     return found
 
 
+def ours_in_tmp():
+    """Names in /tmp that cloche may have made for this user. Other tests run at the same
+    time, and what they make there is called cloche-test-*.
+    """
+    found = set()
+    with os.scandir("/tmp") as entries:
+        for entry in entries:
+            try:
+                if "cloche" in entry.name and not entry.name.startswith("cloche-test-") and \
+                        entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                    found.add(entry.name)
+            except FileNotFoundError:
+                pass
+    return found
+
+
 def children():
     """Pids of the living children of this process"""
     found = []

@@ -376,7 +376,7 @@ def a_planted_file_too_large_for_quarantine_is_renamed(t):
 
 @test
 def the_hosts_tmp_is_hidden(t):
-    path = f"/tmp/cloche-canary-{os.getpid()}"
+    path = f"/tmp/cloche-test-canary-{os.getpid()}"
     with open(path, "w") as file:
         file.write("CANARY")
     try:
@@ -427,7 +427,7 @@ def rules_about_dev_and_proc_apply_to_the_sandboxs_own(t):
 def a_run_leaves_no_files_or_mounts_on_the_host(t):
     t.write("a/b/file", "x")
     before = tree(t.dir), set(os.listdir(t.home))
-    temp = {n for n in os.listdir("/tmp") if "cloche" in n}
+    temp = ours_in_tmp()
     mounts = open("/proc/self/mountinfo").read()
     for script in ("true", "false", "kill -9 $$", "exit 125"):
         t.shell(script)
@@ -436,10 +436,7 @@ def a_run_leaves_no_files_or_mounts_on_the_host(t):
     new = set(os.listdir(t.home)) - before[1]
     equal(new, {".local"}, "in the home")
     equal(os.listdir(t.home + "/.local"), ["state"], "in the home")
-    mine = [n for n in os.listdir("/tmp") if "cloche" in n and n not in temp
-            and not n.startswith("cloche-test-")
-            and os.lstat("/tmp/" + n).st_uid == os.getuid()]
-    equal(mine, [], "in /tmp")
+    equal(ours_in_tmp() - temp, set(), "in /tmp")
     equal(open("/proc/self/mountinfo").read(), mounts)
 
 

@@ -28,12 +28,6 @@ def mounts():
         return file.read()
 
 
-def ours_in_tmp():
-    return {n for n in os.listdir("/tmp") if "cloche" in n
-            and not n.startswith("cloche-test-")
-            and os.lstat("/tmp/" + n).st_uid == os.getuid()}
-
-
 @test(timeout=30 + MOMENTS * 10)
 def killing_cloche_at_random_moments_leaves_nothing(t):
     print(f"# CLOCHE_SEED={SEED}")

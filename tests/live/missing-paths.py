@@ -230,7 +230,7 @@ def missing_paths_in_hidden_or_private_directories_are_not_created(t):
     t.write(t.home + "/.ssh/id", "key")
     r = t.shell("echo x > ~/.ssh/new", options=allows("~/.ssh/new"))
     check(r.code and not t.exists(t.home + "/.ssh/new"), repr(r))
-    name = f"/tmp/cloche-unmade-{os.getpid()}"
+    name = f"/tmp/cloche-test-unmade-{os.getpid()}"
     t.shell(f"mkdir {name}", options=allows(name)).ok()
     check(not os.path.exists(name), "made in the host's /tmp")
     t.shell("mkdir ~/new", options=("--profile", "home", *allows("~/new"))).ok()

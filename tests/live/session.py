@@ -547,9 +547,7 @@ def _host(t):
     """All that a session could leave on it: mounts, and files where we make any"""
     return {"mounts": _mounts(), "project": tree(t.dir), "home": tree(t.home),
             "away": tree(t.away), "TMPDIR": tree(os.environ.get("TMPDIR", "/tmp")),
-            "tmp": {name for name in os.listdir("/tmp") if "cloche" in name and
-                    not name.startswith("cloche-test-") and
-                    os.lstat(f"/tmp/{name}").st_uid == os.getuid()}}
+            "tmp": ours_in_tmp()}
 
 
 def _holders(clients):

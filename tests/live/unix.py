@@ -249,7 +249,7 @@ def an_allowed_socket_in_a_hidden_directory_is_reachable(t):
     contains(r.err, f"cloche policy allow socket {there}/a")
     lacks(r.err, "none")
     # So is one in a directory that is the sandbox's own
-    name = f"/tmp/cloche-{os.getpid()}"
+    name = f"/tmp/cloche-test-{os.getpid()}"
     try:
         serve(name)
         equal(attempts(t, [name], ["--unix-socket", name]), ["hello"])

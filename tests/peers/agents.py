@@ -136,7 +136,7 @@ def claude_keeps_its_working_directory(t):
 
 @test
 def claude_shares_tmp_with_its_file_tools(t):
-    name = f"/tmp/cloche-peers-{os.getpid()}"
+    name = f"/tmp/cloche-test-peers-{os.getpid()}"
     try:
         _, read, _, back = results(
             t, "claude", ("Write", {"file_path": name, "content": "by Write\n"}),
@@ -152,7 +152,7 @@ def claude_shares_tmp_with_its_file_tools(t):
 
 @test
 def other_sessions_of_claude_are_hidden_in_tmp(t):
-    base = f"/tmp/claude-{os.getuid()}/cloche-peers-{os.getpid()}"
+    base = f"/tmp/claude-{os.getuid()}/cloche-test-peers-{os.getpid()}"
     other = base + "/11111111-2222-3333-4444-555555555555"
     os.makedirs(other)
     t.write(other + "/tasks", "of another session\n")
@@ -246,7 +246,7 @@ def shim_results(t, agent, *commands):
 def shim_commands_run_unrewritten_in_one_sandbox(t, agent):
     t.write(t.home + "/.ssh/id_rsa", "-----BEGIN OPENSSH PRIVATE KEY-----\n")
     t.write("page", "from inside")
-    kept = f"/tmp/cloche-peers-{os.getpid()}"
+    kept = f"/tmp/cloche-test-peers-{os.getpid()}"
     with host_tmp():
         said, up, first, second = shim_results(
             t, agent, "cat ~/.ssh/id_rsa; echo in=$SANDBOX_RUNTIME; ps -o args= -p $$; "
@@ -267,7 +267,7 @@ def shim_commands_run_unrewritten_in_one_sandbox(t, agent):
 
 @test
 def edits_of_codex_and_its_commands_have_one_tmp(t):
-    patched = "/tmp/cloche-peers-patched"	# In the sandbox's own /tmp
+    patched = "/tmp/cloche-test-peers-patched"	# In the sandbox's own /tmp
     edit = ("apply_patch <<'END'\n*** Begin Patch\n*** Add File: %s\n+by the edit\n"
             "*** End Patch\nEND\n")
     done, read, refused = shim_results(t, "codex", edit % patched, f"cat {patched}",
