@@ -123,15 +123,15 @@ def claudes_monitor_tool_runs_in_the_sandbox(t):
 @test
 def claude_keeps_its_working_directory(t):
     os.makedirs("sub dir")
-    _, inside, _, failed, still = results(
-        t, "claude", "cd 'sub dir'", "pwd; touch here", "cd /usr",
-        "cd ..; (exit 7)", "pwd")
+    with host_tmp() as tmp:
+        _, inside, _, failed, still = results(
+            t, "claude", "cd 'sub dir'", "pwd; touch here", "cd /usr",
+            "cd ..; (exit 7)", "pwd")
+        equal([n for n in os.listdir(tmp) if n.endswith("-cwd")], [])
     contains(inside, t.dir + "/sub dir")
     check(t.exists("sub dir/here"), inside)
     contains(failed, "7")
     contains(still, t.dir)		# Claude Code leaves a directory that is not the project's
-    equal([n for n in os.listdir("/tmp") if n.endswith("-cwd") and
-           os.stat("/tmp/" + n).st_uid == os.getuid()], [])
 
 
 @test
