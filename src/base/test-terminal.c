@@ -52,7 +52,7 @@ TEST(without_columns_or_space_nothing_is_broken)
 
 TEST(a_command_to_copy_stays_whole)
 {
-	check_wrap("cloche: it asks for 2 hosts; review: cloche trust -s some/file.json", 8, 40,
+	check_wrap("cloche: it asks for 2 hosts; review: cloche trust -s some/file.json", 8, 44,
 		   "cloche: it asks for 2 hosts; review:\n        cloche trust -s some/file.json");
 	check_wrap("cloche: no staged changes here; 'cloche run --ephemeral' stages some", 8, 44,
 		   "cloche: no staged changes here;\n        'cloche run --ephemeral' stages some");

@@ -62,11 +62,11 @@ def a_footer_is_broken_between_words_and_commands_are_not(t):
 def a_message_is_broken_between_words(t):
     t.write(".cloche.json", '{"network": {"allowedDomains": ["a.example.org"]}}')
     whole = t.inside("true").ok().err
-    shown = plain(on(33, [CLOCHE, "run", "--", "true"]))
+    shown = plain(on(34, [CLOCHE, "run", "--", "true"]))
     equal(shown.split(), whole.split())
     check("        cloche trust" in shown.splitlines(), shown)
     for line in shown.splitlines()[1:]:
-        check(line.startswith("        ") and len(line) <= 33, line)
+        check(line.startswith("        ") and len(line) <= 34, line)
 
 
 def screens(t):
