@@ -244,6 +244,8 @@ def a_shell_has_job_control_and_the_terminals_size(t):
             term.expect("Stopped")
             term.send(b"jobs; kill %1; echo a-$((1+1))-b\n")
             term.expect("a-2-b")
+            # Before its prompt readline reads the size and sets it again
+            term.expect("READY>")
             fcntl.ioctl(term.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
             term.send(b"until [ \"$(stty size)\" = '33 77' ]; do :; done; echo c-$((2+2))-d\n")
             term.expect("c-4-d")
