@@ -70,7 +70,7 @@ static size_t unit_len(const char *text, const char *at, const char *end)
 	size_t n = 0;
 
 	if (end - at > 7 && !strncmp(at, "cloche ", 7) && at - text >= 2 &&
-	    !strncmp(at - 2, ": ", 2))
+	    !strncmp(at - 2, ": ", 2) && !memmem(at, (size_t)(end - at), ": cloche ", 9))
 		return (size_t)(end - at);
 	if (end - at > 8 && !strncmp(at, "'cloche ", 8))
 		n = 1 + strcspn(at + 1, "'");

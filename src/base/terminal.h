@@ -37,7 +37,7 @@ int terminal_columns(int fd);
 
 /* Append the first @n bytes of @text, one line, to @out: broken between words where it is
  * longer than @columns (0: never), what follows behind @at blanks. A command to copy, in
- * quotes that begin with 'cloche or behind ": cloche" up to the end, stays whole.
+ * quotes that begin with 'cloche, or from the last ": cloche" to the end, stays whole.
  */
 void terminal_wrap(struct buf *out, const char *text, size_t n, int at, int columns);
 

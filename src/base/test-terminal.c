@@ -56,6 +56,8 @@ TEST(a_command_to_copy_stays_whole)
 		   "cloche: it asks for 2 hosts; review:\n        cloche trust -s some/file.json");
 	check_wrap("cloche: no staged changes here; 'cloche run --ephemeral' stages some", 8, 44,
 		   "cloche: no staged changes here;\n        'cloche run --ephemeral' stages some");
+	check_wrap("cloche: usage: cloche diff OLD NEW and more; for example: cloche diff a b", 8, 40,
+		   "cloche: usage: cloche diff OLD NEW and\n        more; for example:\n        cloche diff a b");
 	/* Prose is broken as always */
 	check_wrap("cloche: this runs in a cloche sandbox of tier landlock", 8, 36,
 		   "cloche: this runs in a cloche\n        sandbox of tier landlock");
