@@ -61,7 +61,7 @@ enum {
 	UNWATCHED_MS = 10,	/* Until the next look at what cannot be watched */
 	WATCHED = IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
 		  IN_ONLYDIR,
-	COPIED_MAX = 128,	/* Of each are two descriptors; others are plain */
+	COPIED_MAX = 128,	/* Masks with copies, two descriptors each; others are plain */
 	SPARED_FDS = 64,	/* Descriptors that no copies take */
 	SHOWN_MAX = 24,		/* Paths that a new mask leaves visible */
 	MOUNTINFO_MAX = 64 << 20,	/* As many mounts as the kernel allows */
@@ -80,7 +80,7 @@ struct mask_devices {
  * struct kept - A mount
  * @spare:	A copy of it that goes into its place next, or -1
  * @model:	One that is only copied again, or -1
- * @copied:	It is one of those that have copies
+ * @copied:	Counted in the copied of struct keeping
  */
 struct kept {
 	const struct keeper_mount *mount;
@@ -93,6 +93,8 @@ struct kept {
  * @list:	All that is to be kept, and what masks leave visible
  * @own:	File systems of masks
  * @note:	The next message; how many could not be covered
+ * @copied:	Masks that have copies, of COPIED_MAX and what the limit on descriptors
+ *		allows. A path that does not exist has none.
  * @proc:	Our own directory in /proc
  */
 struct keeping {
@@ -101,6 +103,7 @@ struct keeping {
 	const struct keeper_list *list;
 	struct mask_devices own;
 	struct keeper_note note;
+	size_t copied, copied_max;
 	int inotify, proc, socket;
 };
 
@@ -322,14 +325,18 @@ static int copy_mask(const struct keeping *k, const struct keeper_mount *m)
 /* From the model; before Linux 6.15, which copies no detached mount, from what is mounted
  * now
  */
-static void prepare(const struct keeping *keeping, struct kept *k)
+static void prepare(struct keeping *keeping, struct kept *k)
 {
 	const unsigned int flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
 
-	if (!k->copied)
+	if (!k->copied && keeping->copied >= keeping->copied_max)
 		return;
 	if (k->model < 0)
 		k->model = copy_mask(keeping, k->mount);
+	if (k->model >= 0 && !k->copied) {
+		k->copied = true;
+		keeping->copied++;
+	}
 	if (k->spare >= 0 || k->model < 0)
 		return;
 	k->spare = open_tree(k->model, "", flags | AT_EMPTY_PATH);
@@ -575,14 +582,13 @@ static void collect(struct keeping *k)
 	struct rlimit fds = { 0 };
 
 	(void)getrlimit(RLIMIT_NOFILE, &fds);
+	/* Descriptors are left to work with */
+	while (k->copied_max < COPIED_MAX &&
+	       SPARED_FDS + 2 * (k->copied_max + 1) <= fds.rlim_cur)
+		k->copied_max++;
 	for (size_t i = 0; i < k->list->len; i++) {
-		/* Descriptors are left to work with */
-		const bool copied = k->len < COPIED_MAX &&
-				    SPARED_FDS + 2 * (k->len + 1) <= fds.rlim_cur;
-
 		if (is_kept(&k->list->v[i]))
-			*vec_push(k) = (struct kept){ &k->list->v[i], -1, -1,
-						      copied };
+			*vec_push(k) = (struct kept){ &k->list->v[i], -1, -1, false };
 	}
 }
 
