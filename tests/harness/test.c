@@ -19,7 +19,7 @@
 #include "base/path.h"
 #include "ns.h"
 
-enum { EXIT_SKIPPED = 77, TEST_SECONDS = 240 };
+enum { EXIT_SKIPPED = 77, TEST_SECONDS = 240, SANITIZED_TIMES = 3 };
 
 static struct test *first, **last = &first;
 static char dir[4096];		/* Made before the fork, so that it is removed */
@@ -172,7 +172,7 @@ static int run_one(const struct test *test)
 		return -1;
 	if (!pid) {
 		setpgid(0, 0);
-		alarm(TEST_SECONDS);
+		alarm(getenv("ASAN_OPTIONS") ? SANITIZED_TIMES * TEST_SECONDS : TEST_SECONDS);
 		test->fn();
 		fflush(stdout);
 		exit(0);	/* With sanitizers, leaks are looked for here */
