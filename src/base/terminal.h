@@ -41,7 +41,7 @@ int terminal_columns(int fd);
  */
 void terminal_wrap(struct buf *out, const char *text, size_t n, int at, int columns);
 
-/* What makes @out, or @fd, look so; "" where it is no terminal, or wants no colours */
+/* The escape sequence of @style; "" if @out, or @fd, is no terminal, or with $NO_COLOR */
 const char *terminal_style(FILE *out, enum style style);
 const char *terminal_style_fd(int fd, enum style style);
 

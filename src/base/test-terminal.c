@@ -65,7 +65,7 @@ TEST(a_command_to_copy_stays_whole)
 		   "cloche: note\n        'cloche ends with no quote and goes on");
 }
 
-TEST(what_is_no_terminal_has_no_columns_and_no_style)
+TEST(a_pipe_has_no_columns_and_no_style)
 {
 	int fds[2];
 

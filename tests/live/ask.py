@@ -159,7 +159,7 @@ for x in threads: x.join()
 
 
 @test
-def what_was_typed_before_the_question_is_no_answer(t):
+def input_typed_before_the_question_is_discarded(t):
     server = Server()
     os.mkfifo("go")
     with asking(f'''
