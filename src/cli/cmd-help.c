@@ -73,6 +73,14 @@ static const struct {
 	{ "learn", "cloche learn -- npm test" },
 	{ "learn", "cloche learn --write project -- npm test" },
 	{ "trust", "cloche trust --show" },
+	{ "secret", "cloche secret set NPM_TOKEN" },
+	{ "secret", "cloche run --secret NPM_TOKEN@registry.example.org -- npm publish" },
+	{ "secret set", "cloche secret set NPM_TOKEN" },
+	{ "secret get", "cloche secret get NPM_TOKEN --print" },
+	{ "secret delete", "cloche secret delete NPM_TOKEN" },
+	{ "secret bind", "cloche secret bind NPM_TOKEN registry.example.org" },
+	{ "secret move", "cloche secret move --backend file" },
+	{ "secret import", "cloche secret import --claude" },
 	{ "hook", "cloche hook install claude" },
 	{ "hook install", "cloche hook install claude --allow registry.example.org" },
 	{ "hook print", "cloche hook print claude" },
@@ -175,12 +183,17 @@ const char *help_example(const char *call)
 	return NULL;
 }
 
+/* Behind an empty line, if there are any */
 static void print_examples(const char *call)
 {
+	const char *before = "\n";
+
 	for (size_t i = 0; i < ARRAY_SIZE(examples); i++) {
-		if (!strcmp(examples[i].call, call))
-			printf("  %s%s%s\n", terminal_style(stdout, STYLE_COMMAND),
-			       examples[i].example, terminal_style(stdout, STYLE_NONE));
+		if (strcmp(examples[i].call, call) != 0)
+			continue;
+		printf("%s  %s%s%s\n", before, terminal_style(stdout, STYLE_COMMAND),
+		       examples[i].example, terminal_style(stdout, STYLE_NONE));
+		before = "";
 	}
 }
 
@@ -241,7 +254,7 @@ static void print_verb(const struct verb *c)
 
 static void print_overview(void)
 {
-	printf("cloche - run a command in a sandbox that the kernel enforces\n\n");
+	printf("cloche - run a command in a sandbox that the kernel enforces\n");
 	print_examples("run");
 	for (size_t g = 0; g <= ARRAY_SIZE(groups); g++) {
 		const bool rest = g == ARRAY_SIZE(groups);
@@ -258,7 +271,7 @@ static void print_overview(void)
 				print_verb(c);
 		}
 	}
-	printf("\n'cloche help COMMAND' tells more; 'cloche --version' the version.\n"
+	printf("\n'cloche help COMMAND' shows more; 'cloche --version' prints the version.\n"
 	       "Exit status of run: the command's own; 128+N when signal N ended it; 124 time\n"
 	       "limit; 125 the sandbox could not be built (nothing ran); 126 not executable;\n"
 	       "127 not found.\n");
@@ -285,7 +298,6 @@ static void print_word(const struct verb *c, const struct word *w)
 	char call[64];
 
 	print_wrapped(w->help, 0, 0);
-	puts("");
 	snprintf(call, sizeof(call), "%s %s", c->name, w->name);
 	print_examples(call);
 	print_usage(c->name, w->name, w->synopsis);
@@ -298,8 +310,6 @@ static void print_word(const struct verb *c, const struct word *w)
 
 int cli_help(int argc, char **argv, struct err *err)
 {
-	static char name[] = "secret", help[] = "--help";
-	char *secret[] = { name, help, NULL };
 	const struct verb *c;
 	const struct word *w;
 
@@ -310,15 +320,12 @@ int cli_help(int argc, char **argv, struct err *err)
 	c = verb_find(argv[1]);
 	if (!c)
 		return verb_fail(argv[1], err);
-	if (c->raw == cli_secret)	/* It tells its own */
-		return cli_secret(2, secret, err);
 	w = argc > 2 ? word_find(c, argv[2]) : NULL;
 	if (w && !strcmp(w->name, argv[2])) {
 		print_word(c, w);
 		return 0;
 	}
 	puts(c->help);
-	puts("");
 	print_examples(c->name);
 	print_usage(c->name, NULL, c->synopsis);
 	print_words(c);

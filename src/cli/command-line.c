@@ -21,6 +21,10 @@
 #include "base/text.h"
 
 static const struct word words[] = {
+#define SECRET_COMMAND(function, name, synopsis, fewest, most, help) \
+	{ "secret", name, synopsis, help, NULL, fewest, most },
+#include "secret/secret-verbs.def"
+#undef SECRET_COMMAND
 #define MANY INT_MAX
 #define WORD(verb, function, name, synopsis, fewest, most, help) \
 	{ #verb, name, synopsis, help, cmd_##verb##_##function, fewest, most },
@@ -29,10 +33,6 @@ static const struct word words[] = {
 #include "cli/subcommands.def"
 #undef WORD
 #undef PROGRAM_WORD
-#define SECRET_COMMAND(function, name, synopsis, fewest, most, help) \
-	{ "secret", name, synopsis, help, NULL, fewest, most },
-#include "secret/secret-verbs.def"
-#undef SECRET_COMMAND
 	{ 0 },
 };
 
@@ -267,8 +267,6 @@ int call_run(const struct verb *verb, int argc, char **argv, struct err *err)
 		call.name = argc > 1 ? *call.args++ :
 			    !strcmp(verb->name, "violations") ? "list" : NULL;
 		call.word = call.name ? word_find(verb, call.name) : NULL;
-		if (!call.word && call.name && !strcmp(call.name, "help"))
-			return cli_help(2, (char *[]){ argv[1], argv[0], NULL }, err);
 		if (!call.word)
 			return fail_word(verb, call.name, err);
 	}

@@ -109,12 +109,12 @@ static bool is_help(const char *word)
 	return !strcmp(word, "--help") || !strcmp(word, "-h");
 }
 
-/* "cloche run --help", "cloche policy why --help"; secret has its own help */
+/* "cloche run --help", "cloche policy help", "cloche policy why --help" */
 static bool asks_for_help(const struct verb *c, int argc, char **argv)
 {
-	return c->raw != cli_secret &&
-	       ((argc > 1 && is_help(argv[1])) ||
-		(argc > 2 && word_first(c) && is_help(argv[2])));
+	return (argc > 1 && is_help(argv[1])) ||
+	       (argc > 1 && word_first(c) &&
+		(!strcmp(argv[1], "help") || (argc > 2 && is_help(argv[2]))));
 }
 
 static int run_verb(const struct verb *c, int argc, char **argv,

@@ -25,22 +25,21 @@
 static const struct verb {
 	const char *name, *synopsis;
 	int fewest, most;
-	const char *help;
 	int (*run)(struct store *s, const struct arguments *args,
 		   struct err *err);
 } verbs[] = {
 #define SECRET_COMMAND(id, name, synopsis, fewest, most, help) \
-	{ name, synopsis, fewest, most, help, secret_##id },
+	{ name, synopsis, fewest, most, secret_##id },
 #include "secret/secret-verbs.def"
 #undef SECRET_COMMAND
 };
 
 static const struct {
-	const char *name, *argument, *verbs, *help;
+	const char *name, *argument, *verbs;
 	size_t field;
 } options[] = {
 #define SECRET_OPTION(field, name, argument, verbs, help) \
-	{ name, argument, verbs, help, offsetof(struct arguments, field) },
+	{ name, argument, verbs, offsetof(struct arguments, field) },
 #include "secret/secret-options.def"
 #undef SECRET_OPTION
 };
@@ -54,47 +53,19 @@ static const struct verb *find_verb(const char *name)
 	return NULL;
 }
 
-/* The help of one verb, or with NULL of all */
-static void print_help(const struct verb *only)
-{
-	if (only)
-		printf("Usage: cloche secret %s [OPTIONS] %s\n%s\n", only->name,
-		       only->synopsis, only->help);
-	else
-		puts("Store credentials, and put them into requests\n\n"
-		     "  cloche secret set NPM_TOKEN\n"
-		     "  cloche run --secret NPM_TOKEN@registry.example.org -- npm publish\n\n"
-		     "Usage: cloche secret COMMAND [OPTIONS] [NAME]\n\nCommands:");
-	for (size_t i = 0; !only && i < ARRAY_SIZE(verbs); i++)
-		printf("  %s%s%s\n      %s\n", verbs[i].name,
-		       *verbs[i].synopsis ? " " : "", verbs[i].synopsis, verbs[i].help);
-	puts("\nOptions:");
-	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
-		const char *name = options[i].name;
-		const char *argument = options[i].argument;
-
-		if (!only || text_has_word(options[i].verbs, only->name))
-			printf("  --%s %-*s %s\n", name,
-			       22 - (int)strlen(name), argument ? argument : "",
-			       options[i].help);
-	}
-}
-
-/* The options, wherever they stand: 0 with @ret, 'h' for --help, or -EINVAL */
+/* The options, wherever they stand: 0 with @ret, or -EINVAL */
 static int parse_options(int argc, char **argv, struct arguments *ret,
 			 struct err *err)
 {
-	struct option longs[ARRAY_SIZE(options) + 2] = { 0 };
-	int c, i, help = 0;
+	struct option longs[ARRAY_SIZE(options) + 1] = { 0 };
+	int c, i;
 
 	for (size_t o = 0; o < ARRAY_SIZE(options); o++)
 		longs[o] = (struct option){ options[o].name,
 			options[o].argument ? required_argument : no_argument,
 			NULL, 0 };
-	longs[ARRAY_SIZE(options)] = (struct option){ "help", no_argument,
-						      NULL, 'h' };
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, ":h", longs, &i)) >= 0) {
+	while ((c = getopt_long(argc, argv, ":", longs, &i)) >= 0) {
 		if (c == ':' || (!c && optarg && !*optarg))
 			return fail(err, -EINVAL, "%s needs an argument",
 				    argv[optind - 1]);
@@ -102,14 +73,10 @@ static int parse_options(int argc, char **argv, struct arguments *ret,
 			return fail(err, -EINVAL, "unknown option '%.*s'",
 				    (int)strcspn(argv[optind - 1], "="),
 				    argv[optind - 1]);
-		if (c == 'h')
-			help = c;
-		else
-			*(const char **)(void *)((char *)ret +
-						 options[i].field) =
-				optarg ? optarg : "";
+		*(const char **)(void *)((char *)ret + options[i].field) =
+			optarg ? optarg : "";
 	}
-	return help;
+	return 0;
 }
 
 /* The options that were given are some that @verb takes, and so are the other
@@ -203,12 +170,8 @@ static int run_verb(int argc, char **argv, struct err *err)
 
 	if (r < 0)
 		return r;
-	if (r == 'h' || (name && !strcmp(name, "help"))) {
-		print_help(verb);
-		return EXIT_YES;
-	}
 	if (!verb)
-		return fail(err, -EINVAL, "%s%s%s; 'cloche secret --help' lists them",
+		return fail(err, -EINVAL, "%s%s%s; 'cloche help secret' lists them",
 			    name ? "unknown command 'secret " :
 				   "secret needs a command",
 			    name ? name : "", name ? "'" : "");
