@@ -98,7 +98,7 @@ const char *cloche_sandbox_message(const cloche_sandbox *sandbox);
 
 /**
  * struct cloche_violation - Something that was refused
- * @kind:	"fs-write", "net-connect", ...: cloche-run(1) lists them
+ * @kind:	"fs-write", "net-connect", ...: cloche-violations(1) lists them
  * @operation:	The call or the step of a protocol
  * @target:	A path inside, "host:port", or a limit's name
  * @program:	Who tried, or ""

@@ -2,8 +2,7 @@
 /*
  * tools/gen-man.c - manual pages: a template, and the rows of the tables
  *
- * "gen-man DIR PAGE" prints the page that DIR/PAGE.in and the tables make. "gen-man
- * --check DIR" fails if an option is missing in the pages in DIR.
+ * "gen-man DIR PAGE" prints the page that DIR/PAGE.in and the tables make.
  */
 
 #include <fcntl.h>
@@ -240,34 +239,33 @@ static void add_bwrap_options(struct buf *out)
 			   *row->words ? row->words : NULL, row->help);
 }
 
-/* Every option of one verb alone stands on that verb's page */
-static int check_flags(const char *dir)
+/* The names of a kind of refusal, and those in records */
+static void add_kinds(struct buf *out)
 {
 	static const struct {
-		const char *verb, *name;
+		const char *record, *name;
 	} rows[] = {
-#define FLAG(verb, words, name, argument, help) { #verb, name },
-#include "cli/flags.def"
-#undef FLAG
+#define VIOLATION(id, record, name) { record, name },
+#include "report/violations.def"
+#undef VIOLATION
 	};
-	int bad = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const char *verb = !strcmp(rows[i].verb, "preflight") ? "doctor" :
-				   !strcmp(rows[i].verb, "apply") ? "diff" :
-				   rows[i].verb;
-		auto_buf struct buf text = { 0 }, want = { 0 }, path = { 0 };
+		size_t first = 0;
 
-		buf_addf(&path, "%s/cloche-%s.1", dir, verb);
-		buf_adds(&want, "\\-\\-");
-		page_text(&want, rows[i].name);
-		if (fs_read(AT_FDCWD, buf_str(&path), 1 << 20, &text, NULL) == 0 &&
-		    strstr(buf_str(&text), buf_str(&want)))
+		while (strcmp(rows[first].name, rows[i].name) != 0)
+			first++;
+		if (first < i)
 			continue;
-		printf("%s does not have --%s\n", buf_str(&path), rows[i].name);
-		bad = 1;
+		buf_addf(out, ".TP\n.B %s\n", rows[i].name);
+		for (size_t k = i; k < ARRAY_SIZE(rows); k++) {
+			if (strcmp(rows[k].name, rows[i].name) != 0)
+				continue;
+			buf_adds(out, k > i ? ", " : "");
+			page_text(out, rows[k].record);
+		}
+		buf_addc(out, '\n');
 	}
-	return bad;
 }
 
 static const char *const guard_words[GUARD_COUNT] = {
@@ -298,7 +296,9 @@ static void add_setting(struct buf *out, const struct setting *row)
 	page_text(out, row->otherwise);
 	buf_adds(out, ".\n.br\nSet by: ");
 	page_text(out, guard_words[row->guard]);
-	if (row->ask != ASK_NOTHING)
+	/* No guard lets a repository's file set these at all */
+	if (row->ask != ASK_NOTHING && row->guard != GUARD_MANAGED &&
+	    row->guard != GUARD_FLAG_ONLY)
 		page_text(out, row->ask < ASK_NEVER ?
 			  " From a repository: what you approve." :
 			  " From a repository: only what tightens.");
@@ -362,7 +362,8 @@ static const struct page pages[] = {
 		{ "@CLAUDE@", add_claude }, { "@UNUSED@", add_unused } } },
 	{ "cloche-shim.1", { { "@COMMANDS@", add_shim_commands } } },
 	{ "cloche-verify.1", { { "@SYNOPSIS@", add_verify } } },
-	{ "cloche-violations.1", { { "@SYNOPSIS@", add_violations } } },
+	{ "cloche-violations.1", { { "@SYNOPSIS@", add_violations },
+		{ "@KINDS@", add_kinds } } },
 };
 
 static int print_page(const char *dir, const struct page *page)
@@ -381,12 +382,10 @@ static int print_page(const char *dir, const struct page *page)
 
 int main(int argc, char **argv)
 {
-	if (argc == 3 && !strcmp(argv[1], "--check"))
-		return check_flags(argv[2]);
 	for (size_t i = 0; argc == 3 && i < ARRAY_SIZE(pages); i++) {
 		if (!strcmp(pages[i].name, argv[2]))
 			return print_page(argv[1], &pages[i]);
 	}
-	fputs("usage: gen-man DIR PAGE | --check DIR\n", stderr);
+	fputs("usage: gen-man DIR PAGE\n", stderr);
 	return 2;
 }
