@@ -60,6 +60,7 @@ struct stream {
  * @next, @next_n: A frame to the server that waits for the one before
  * @leaving:	The server takes no new requests
  * @ended:	It is gone
+ * @memory:	Bytes that nghttp2 has of H2_MEMORY_MAX; @full: it wanted more
  */
 struct h2_relay {
 	nghttp2_session *client, *server;
@@ -68,26 +69,42 @@ struct h2_relay {
 	LIST_HEAD(, stream) streams;
 	const uint8_t *next;
 	ssize_t next_n;
-	size_t n_streams;
-	bool leaving, ended;
+	size_t n_streams, memory;
+	bool leaving, ended, full;
 };
 
-/* Requests have values in them, and nghttp2 copies them: its memory is wiped */
+/* Requests have values in them, and nghttp2 copies them: its memory is wiped. It queues an
+ * answer to each wrong frame, also for a peer that reads none: its memory has a limit.
+ */
 static void *allocate(size_t n, void *arg)
 {
-	(void)arg;
-	return malloc(n);
+	struct h2_relay *relay = arg;
+	void *p;
+
+	if (n > H2_MEMORY_MAX || relay->memory > H2_MEMORY_MAX - n) {
+		relay->full = true;
+		return NULL;
+	}
+	p = malloc(n);
+	relay->memory += malloc_usable_size(p);
+	return p;
 }
 
 static void *allocate_zeros(size_t n, size_t size, void *arg)
 {
-	(void)arg;
-	return calloc(n, size);
+	const size_t sum = n < H2_MEMORY_MAX ? n * size : SIZE_MAX;
+	void *p = allocate(sum, arg);
+
+	if (p)
+		memset(p, 0, sum);
+	return p;
 }
 
 static void release(void *p, void *arg)
 {
-	(void)arg;
+	struct h2_relay *relay = arg;
+
+	relay->memory -= malloc_usable_size(p);
 	if (p)
 		explicit_bzero(p, malloc_usable_size(p));
 	free(p);
@@ -100,7 +117,7 @@ static void *reallocate(void *p, size_t n, void *arg)
 
 	if (n <= old && p)
 		return p;
-	fresh = malloc(n);
+	fresh = allocate(n, arg);
 	if (fresh && p) {
 		memcpy(fresh, p, old);
 		release(p, arg);
@@ -537,7 +554,7 @@ static bool make_sessions(struct h2_relay *relay,
 			  nghttp2_session_callbacks *callbacks,
 			  nghttp2_option *option)
 {
-	nghttp2_mem memory = { NULL, allocate, release, allocate_zeros,
+	nghttp2_mem memory = { relay, allocate, release, allocate_zeros,
 			       reallocate };
 	const nghttp2_settings_entry settings[] = {
 		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, H2_STREAM_WINDOW },
@@ -608,7 +625,7 @@ void h2_relay_free(struct h2_relay *relay)
 bool h2_relay_from_client(struct h2_relay *relay, const char *p, size_t n)
 {
 	return nghttp2_session_mem_recv(relay->client, (const uint8_t *)p, n) ==
-	       (ssize_t)n;
+	       (ssize_t)n && !relay->full;
 }
 
 bool h2_relay_from_server(struct h2_relay *relay, const char *p, size_t n)
@@ -617,7 +634,7 @@ bool h2_relay_from_server(struct h2_relay *relay, const char *p, size_t n)
 	if (relay->ended)
 		return true;
 	if (nghttp2_session_mem_recv(relay->server, (const uint8_t *)p, n) !=
-	    (ssize_t)n)
+		    (ssize_t)n || relay->full)
 		return false;
 	if (!nghttp2_session_want_read(relay->server))
 		h2_relay_server_ended(relay);

@@ -20,6 +20,7 @@ enum {
 	H2_STREAMS_MAX = 100, /* Requests of one client at a time */
 	H2_STREAM_WINDOW = 256 << 10, /* Bytes of a body that wait here */
 	H2_WINDOW = 1 << 20, /* Of all bodies in one direction */
+	H2_MEMORY_MAX = 4 << 20, /* Heads and frames that wait, for both sides */
 };
 
 /* Decide about a request, as HTTP/1.1 has it: @n bytes at @head. True, with what the server is

@@ -7,6 +7,7 @@
 
 #include "tls/h2-relay.h"
 
+#include <malloc.h>
 #include <nghttp2/nghttp2.h>
 
 #include "base/err.h"
@@ -18,9 +19,13 @@
 #include "tls/config.h"
 #include "tls/h2-head.h"
 #include "tls/scrub.h"
+#include "tls/tls-end.h"
 #include "tls/tls-report.h"
 
-enum { SEND_MAX = 64 << 10 }; /* Bytes that wait for a peer, as in tls-conn.c */
+enum {
+	SEND_MAX = 64 << 10, /* Bytes that wait for a peer, as in tls-conn.c */
+	FLOOD_FRAMES = 200000, /* More than H2_MEMORY_MAX has answers to */
+};
 
 #define HOST "api.example.org"
 
@@ -503,6 +508,76 @@ TEST(heads_larger_than_64_KiB_are_refused)
 		CHECK_INT(heard(&r.client, ":status: 431"), more);
 		rig_end(&r);
 	}
+}
+
+/* A frame of HTTP/2 without the library, which would refuse to send it */
+static void add_frame(struct buf *out, uint8_t type, uint8_t flags, uint32_t id,
+		      const char *p, size_t n)
+{
+	const char head[] = { 0, (char)(n >> 8), (char)n, (char)type, (char)flags,
+			      0, (char)(id >> 16), (char)(id >> 8), (char)id };
+
+	buf_add(out, head, sizeof(head));
+	buf_add(out, p, n);
+}
+
+/* Frames that are each answered, from a client that reads no answer and confirms no
+ * settings: true if they end the connection
+ */
+static bool is_ended_by(uint8_t type, const char *p, size_t n)
+{
+	const bool stream = type == NGHTTP2_HEADERS;
+	auto_buf struct buf back = { 0 }, in = { 0 };
+	const size_t before = mallinfo2().uordblks;
+	struct rig r;
+	bool open = true;
+
+	rig_start(&r);
+	buf_adds(&in, NGHTTP2_CLIENT_MAGIC);
+	add_frame(&in, NGHTTP2_SETTINGS, 0, 0, NULL, 0);
+	for (uint32_t id = 1; open && id < FLOOD_FRAMES; id += 2) {
+		add_frame(&in, type, stream ? 5 : 0, stream ? id : 0, p, n);
+		open = h2_relay_from_client(r.relay, in.p, in.len);
+		in.len = 0;
+		(void)h2_relay_to_client(r.relay, &back, SEND_MAX);
+		CHECK(mallinfo2().uordblks - before < 2 * H2_MEMORY_MAX);
+	}
+	rig_end(&r);
+	return !open;
+}
+
+TEST(floods_of_answered_frames_end_the_connection)
+{
+	CHECK(is_ended_by(NGHTTP2_PING, "12345678", 8));
+	CHECK(is_ended_by(NGHTTP2_SETTINGS, NULL, 0));
+	CHECK(is_ended_by(NGHTTP2_HEADERS, "\x82\x82", 2)); /* A method twice: reset */
+	CHECK(!is_ended_by(100, "12345678", 8)); /* The control: has no answer */
+}
+
+/* One long field in the table of HPACK, and frames of a few bytes that have it many times */
+TEST(interim_responses_from_a_compressed_table_are_limited)
+{
+	const size_t before = mallinfo2().uordblks;
+	auto_buf struct buf in = { 0 }, field = { 0 }, again = { 0 };
+	struct rig r;
+
+	buf_adds(&field, "\x48\x03" "103\x40\x01x\x7f\xa1\x1e");
+	for (int i = 0; i < 127 + 33 + (30 << 7); i++)
+		buf_addc(&field, 'v');
+	buf_adds(&again, "\xbf\xbe\xbe\xbe\xbe\xbe\xbe\xbe\xbe\xbe\xbe\xbe\xbe\xbe\xbe\xbe");
+	rig_start(&r);
+	CHECK_INT(ask(&r, false), 1);
+	pump(&r);
+	add_frame(&in, NGHTTP2_HEADERS, 4, 1, field.p, field.len);
+	CHECK(h2_relay_from_server(r.relay, in.p, in.len));
+	pump(&r);
+	CHECK(heard(&r.client, "x: vvv"));	/* The control */
+	in.len = 0;
+	while (in.len < TLS_RECORD_MAX)
+		add_frame(&in, NGHTTP2_HEADERS, 4, 1, again.p, again.len);
+	CHECK(!h2_relay_from_server(r.relay, in.p, in.len));
+	CHECK(mallinfo2().uordblks - before < 2 * H2_MEMORY_MAX);
+	rig_end(&r);
 }
 
 TEST(a_stalled_peer_stops_the_other_side)
