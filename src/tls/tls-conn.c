@@ -502,9 +502,10 @@ static bool step_down(struct tls_conn *conn)
 		return step_response_head(conn);
 	if (conn->down == DOWN_IDLE) {
 		/* Between requests a server sends nothing but its end */
-		if (from->open && tls_end_fill(from, 1) && !conn->client.in.len)
+		moved = from->open && tls_end_fill(from, 1);
+		if ((from->in.len || from->eof) && moved && !conn->client.in.len)
 			conn_close(conn);
-		return false;
+		return moved;
 	}
 	moved = tls_end_fill(from, TLS_RECORD_MAX);
 	n = conn->down == DOWN_TUNNEL ? (ssize_t)from->in.len

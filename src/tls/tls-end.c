@@ -134,6 +134,14 @@ static int check_name(SSL *ssl, int *alert, void *arg)
 	return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
+/* One record at a time, whatever is in it: else SSL_read() goes on while the peer sends
+ * tickets or new keys, and no other connection has its turn
+ */
+static void read_records(SSL *ssl)
+{
+	(void)SSL_clear_mode(ssl, SSL_MODE_AUTO_RETRY);
+}
+
 bool tls_end_accept(struct tls_end *end, SSL_CTX *context, struct host *host)
 {
 	BIO *bio = new_bio(end);
@@ -146,6 +154,7 @@ bool tls_end_accept(struct tls_end *end, SSL_CTX *context, struct host *host)
 	SSL_set_bio(end->ssl, bio, bio);
 	SSL_CTX_set_tlsext_servername_callback(context, check_name);
 	SSL_set_app_data(end->ssl, host);
+	read_records(end->ssl);
 	return true;
 }
 
@@ -157,6 +166,7 @@ bool tls_end_connect(struct tls_end *end, SSL_CTX *context, const char *host)
 	    !SSL_set1_host(end->ssl, host))
 		return false;
 	SSL_set_hostflags(end->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	read_records(end->ssl);
 	return true;
 }
 
@@ -228,6 +238,7 @@ bool tls_end_is_sent(const struct tls_end *end)
 
 bool tls_end_fill(struct tls_end *end, size_t max)
 {
+	const uint64_t before = tls_end_bytes(end).received;
 	char chunk[TLS_RECORD_MAX];
 	int r;
 
@@ -238,8 +249,9 @@ bool tls_end_fill(struct tls_end *end, size_t max)
 		buf_add(&end->in, chunk, (size_t)r);
 		return true;
 	}
+	/* After a record without data, too */
 	if (tls_end_waits(end, r))
-		return false;
+		return tls_end_bytes(end).received != before;
 	end->eof = true;
 	end->clean = end->ssl ? !end->cut && SSL_get_shutdown(end->ssl) &
 						     SSL_RECEIVED_SHUTDOWN

@@ -79,7 +79,7 @@ bool tls_end_flush(struct tls_end *end);
 bool tls_end_is_sent(const struct tls_end *end);
 
 /* Read one record to the end of @in, if that has less than @max bytes: true if
- * something came, or the end
+ * something came, which may have no data, or the end
  */
 bool tls_end_fill(struct tls_end *end, size_t max);
 
