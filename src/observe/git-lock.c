@@ -86,6 +86,7 @@ static void forget(struct git_lock *lock)
 	lock->index = NULL;
 	lock->pid = 0;
 	lock->refused = lock->partial = lock->at_once = false;
+	close_fd(&lock->process);
 	close_fd(&lock->root);
 }
 
@@ -93,7 +94,7 @@ void git_locks_init(struct git_locks *locks)
 {
 	*locks = (struct git_locks) { .mutex = PTHREAD_MUTEX_INITIALIZER };
 	for (size_t i = 0; i < GIT_LOCKS_MAX; i++)
-		locks->v[i].root = locks->v[i].old = -1;
+		locks->v[i].process = locks->v[i].root = locks->v[i].old = -1;
 }
 
 void git_locks_done(struct git_locks *locks)
@@ -130,7 +131,8 @@ static bool is_deinit(pid_t pid)
 static void forget_ended(struct git_locks *locks)
 {
 	for (size_t i = 0; i < GIT_LOCKS_MAX; i++) {
-		if (locks->v[i].pid && kill(locks->v[i].pid, 0) < 0 && errno == ESRCH)
+		if (locks->v[i].pid &&
+		    pidfd_send_signal(locks->v[i].process, 0, NULL, 0) < 0)
 			forget(&locks->v[i]);
 	}
 }
@@ -148,6 +150,7 @@ static void take(struct git_locks *locks, pid_t pid, const char *path)
 	forget(lock);
 	lock->index = path ? mem_strndup(path, strlen(path) - strlen(".lock")) : NULL;
 	lock->at_once = !path;
+	lock->process = pidfd_open(pid, 0);
 	lock->pid = pid;
 }
 
@@ -363,9 +366,9 @@ static int put_all(struct git_lock *lock)
 }
 
 /* Its handler of SIGTERM removes the lock */
-static int undo(struct git_lock *lock, pid_t pid)
+static int undo(struct git_lock *lock)
 {
-	int r = kill(pid, SIGTERM) == 0 ? 1 : -EIO;
+	int r = pidfd_send_signal(lock->process, SIGTERM, NULL, 0) == 0 ? 1 : -EIO;
 
 	if (put_all(lock) < 0)
 		r = -EIO;
@@ -385,7 +388,7 @@ static int note_call(struct git_locks *locks, const struct notification *q, pid_
 	if (is_lock && (q->what == CALL_RENAME || q->what == CALL_UNLINK)) {
 		lock = find(locks, pid);
 		if (lock && lock->refused)
-			return undo(lock, pid);
+			return undo(lock);
 		if (lock)
 			forget(lock);
 	}
@@ -448,7 +451,7 @@ void git_lock_reported(struct git_locks *locks, pid_t pid)
 	pthread_mutex_lock(&locks->mutex);
 	lock = find(locks, pid);
 	if (lock && lock->refused && lock->at_once) {
-		(void)kill(pid, SIGTERM);
+		(void)pidfd_send_signal(lock->process, SIGTERM, NULL, 0);
 		forget(lock);
 	}
 	pthread_mutex_unlock(&locks->mutex);

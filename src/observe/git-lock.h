@@ -28,6 +28,7 @@ enum {
 /**
  * struct git_lock - A lock that was taken
  * @pid:	The git that has it; 0 if none
+ * @process:	Its pidfd: after its end the number may be another's
  * @refused:	It was refused a file, and will be undone
  * @partial:	Not all of its changes could be recorded: it is not undone, and none is kept
  * @root:	Its root directory, or -1 until it changes a file
@@ -40,7 +41,7 @@ struct git_lock {
 	_Atomic pid_t pid;
 	_Atomic bool refused;
 	bool partial, at_once;
-	int root, old;
+	int process, root, old;
 	char *index;
 	struct { struct git_change *v; size_t len, cap; } changes;
 	size_t names;

@@ -15,6 +15,7 @@
 
 #include "test.h"
 #include "base/own.h"
+#include "base/sys.h"
 #include "observe/git-lock.h"
 #include "observe/notification.h"
 
@@ -33,6 +34,8 @@ static void begin(void)
 	CHECK(pid > 0);
 	git_locks_init(&locks);
 	lock.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	lock.process = pidfd_open(pid, 0);
+	CHECK(lock.process >= 0);
 	lock.pid = pid;
 }
 
@@ -268,6 +271,33 @@ TEST(only_the_git_with_the_lock_is_recorded)
 	CHECK(!git_lock_refuses(&locks, lock.pid));
 	CHECK(git_lock_refused(&locks, lock.pid, test_path(".npmrc")));
 	CHECK_INT(end(), 1);
+}
+
+/* The git was killed, and its number is another process's by now: here our own */
+TEST(a_process_with_the_pid_of_a_killed_git_gets_no_signal)
+{
+	for (int at_once = 0; at_once < 2; at_once++) {
+		sigset_t term, pending;
+		pid_t pid;
+
+		begin();
+		pid = lock.pid;
+		lock.at_once = at_once;
+		CHECK(git_lock_refused(&locks, pid, test_path(".npmrc")));
+		CHECK_INT(kill(pid, SIGKILL), 0);
+		CHECK_INT(waitpid(pid, NULL, 0), pid);
+		lock.pid = getpid();
+		CHECK(sigemptyset(&term) == 0 && sigaddset(&term, SIGTERM) == 0);
+		CHECK_INT(sigprocmask(SIG_BLOCK, &term, NULL), 0);
+		if (at_once)
+			git_lock_reported(&locks, getpid());
+		else
+			CHECK_INT(changes(CALL_RENAME, test_path(".git/index.lock")), -EIO);
+		CHECK_INT(sigpending(&pending), 0);
+		CHECK_INT(sigismember(&pending, SIGTERM), 0);
+		CHECK_INT(lock.pid, 0);
+		git_locks_done(&locks);
+	}
 }
 
 TEST(changes_of_a_git_without_a_lock_are_undone_at_once)
