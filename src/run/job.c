@@ -136,22 +136,20 @@ static bool is_stopped(int pidfd)
 	return at && at[1] == ' ' && at[2] == 'T';
 }
 
-/* After a stop a shell continues the whole job, us and the command; another
- * sender perhaps only us. A command that runs already must not get a second
- * SIGCONT for the first: programs catch it.
- */
+bool job_is_continued(struct job *job, int signal)
+{
+	if (signal != SIGCONT || !job->was_stopped)
+		return false;
+	job->was_stopped = false;
+	return !is_stopped(job->command);
+}
+
 void job_signal(struct job *job, int signal)
 {
-	if (job->command < 0) {
+	if (job->command < 0)
 		sigaddset(&job->pending, signal);
-		return;
-	}
-	if (signal == SIGCONT && job->was_stopped) {
-		job->was_stopped = false;
-		if (!is_stopped(job->command))
-			return;
-	}
-	(void)pidfd_send_signal(job->command, signal, NULL, 0);
+	else if (!job_is_continued(job, signal))
+		(void)pidfd_send_signal(job->command, signal, NULL, 0);
 }
 
 static int on_time(void *arg)

@@ -65,6 +65,12 @@ bool job_concerns(const struct job *job, const struct signalfd_siginfo *info);
 int job_limit_time(struct job *job, struct loop *loop, const struct number *ms,
 		   struct err *err);
 
+/* True if @signal continues us after a stop, and the command runs already. A shell
+ * continues the whole job, us and the command; another sender perhaps only us. A command
+ * that runs must not get a second SIGCONT for the first: programs catch it.
+ */
+bool job_is_continued(struct job *job, int signal);
+
 /* Pass @signal on, now or when the command has started */
 void job_signal(struct job *job, int signal);
 

@@ -333,6 +333,7 @@ static int on_message(void *arg)
 		take_violation(j, &p);
 		break;
 	case SESSION_ANSWER:
+	case SESSION_CONTINUED:
 		break;
 	}
 	for (size_t i = 0; i < nfds; i++)
@@ -372,6 +373,8 @@ static int on_job_signal(void *arg)
 		loop_stop(j->run->loop, LOOP_OVER);
 		return 0;
 	}
+	if (job_is_continued(job, sig))
+		return 0;
 	if ((info.ssi_code == SI_KERNEL || sig == SIGCONT) && job->command >= 0)
 		signal_group(j, sig);
 	else

@@ -592,6 +592,9 @@ static void take_init_message(void *arg, const struct sandbox_message *m, int *f
 	else if (c && m->event == SANDBOX_STOPPED)
 		(void)send_reply(c, &(struct session_reply){
 			.event = SESSION_STOPPED, .value = m->value }, NULL, NULL);
+	else if (c && m->event == SANDBOX_CONTINUED)
+		(void)send_reply(c, &(struct session_reply){
+			.event = SESSION_CONTINUED }, NULL, NULL);
 	else if (c && m->event == SANDBOX_EXITED)
 		take_exited(c, m);
 	else if (c && m->event == SANDBOX_FAILED) {

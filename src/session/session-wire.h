@@ -68,6 +68,7 @@ enum session_event {
 	SESSION_SAY,		/* One line for the user */
 	SESSION_VIOLATION,	/* The text is a violation record, as JSON */
 	SESSION_ANSWER,		/* The text is JSON, or empty */
+	SESSION_CONTINUED,	/* It runs again; wakes a client that has stopped with it */
 };
 
 /* From the holder; its text follows */

@@ -377,6 +377,27 @@ def time_and_file_size_limits_apply_to_each_command(t):
 
 
 @test
+def a_client_stops_and_continues_with_its_command(t):
+    """Another process of the session continues the command: the client gets no signal"""
+    script = ("trap 'echo again' CONT; (until test -e on; do :; done; kill -CONT $$) & "
+              "kill -STOP $$; wait; until test -e go; do :; done")
+
+    def is_stopped(p):
+        with open(f"/proc/{p.pid}/status") as file:
+            return "\nState:\tT" in file.read()
+
+    with session(t) as options:
+        with t.start("run", *options, "--", "sh", "-c", script, text=True,
+                     stdout=subprocess.PIPE) as p:
+            wait_until(lambda: is_stopped(p), "the client is stopped")
+            t.write("on", "")
+            wait_until(lambda: not is_stopped(p), "the client runs again")
+            t.write("go", "")
+            equal(p.communicate()[0], "again\n")
+            equal(p.returncode, 0)
+
+
+@test
 def a_session_at_its_process_limit_can_be_stopped(t):
     with session(t) as options:
         options = [*options, "--pids", "30"]
