@@ -40,8 +40,9 @@ IS_ROOT = os.getuid() == 0
 SANITIZED = "ASAN_OPTIONS" in os.environ
 
 # So that what hangs ends, on the slowest machine: never a measure
-TEST_SECONDS = 240 * (3 if SANITIZED else 1)
-RUN_SECONDS = 120 * (3 if SANITIZED else 1)
+PATIENCE = 3 if SANITIZED else 1
+TEST_SECONDS = 240
+RUN_SECONDS = 120 * PATIENCE
 EXIT_SECONDS = 30		# For what is dying already
 EXIT_SKIPPED = 77
 PR_SET_CHILD_SUBREAPER = 36
@@ -143,6 +144,25 @@ class Started(subprocess.Popen):
     """A program under way. Who leaves `with` by a failure does not wait for it:
     it may wait for what the test would have done next.
     """
+    all = []
+
+    def __init__(self, *argv, **more):
+        super().__init__(*argv, **more)
+        Started.all.append(self)
+
+    def story(self):
+        """What is left of its messages, and how it ended: why a test may have failed"""
+        said = b""
+        try:
+            self.wait(1)	# What has closed its output is about to end
+        except subprocess.TimeoutExpired:
+            pass
+        try:
+            os.set_blocking(self.stderr.fileno(), False)
+            said = getattr(self.stderr, "buffer", self.stderr).read() or b""
+        except (AttributeError, OSError, ValueError):
+            pass		# It has none, or that was read and closed
+        return f"{str(self.args)[:1000]}: {self.poll()}, err {said[-2000:]!r}"
 
     def __exit__(self, failure, value, trace):
         if failure:
@@ -174,6 +194,7 @@ class Context:
 
     def __init__(self, root):
         self.root = root
+        self.last = None	# What the last program did
         self.home = _fresh_home(root)
         self.dir = os.path.join(self.home, "project")
         self.away = os.path.join(root, "away")		# Not in the home
@@ -240,8 +261,9 @@ class Context:
         except subprocess.TimeoutExpired as late:
             raise AssertionError(f"{argv} took over {timeout} s; out "
                                  f"{late.stdout!r}, err {late.stderr!r}")
-        return Result(argv, done.returncode, done.stdout or b"",
-                      done.stderr or b"")
+        self.last = Result(argv, done.returncode, done.stdout or b"",
+                           done.stderr or b"")
+        return self.last
 
     def run(self, *argv, **more):
         """Run `cloche ARGV...`"""
@@ -410,6 +432,14 @@ def _remove(path):
     shutil.rmtree(path, onerror=repair)
 
 
+def _show_programs(t):
+    """What the programs of a test that failed have said: its cause may be there"""
+    if t and t.last:
+        print(f"# the last program to end: {str(t.last.argv)[:1000]}: {t.last!r}")
+    for p in Started.all[-8:]:
+        print("# started:", p.story())
+
+
 def _in_child(function, root, seconds):
     """Run one test here; its exit status"""
     os.setpgid(0, 0)
@@ -419,8 +449,10 @@ def _in_child(function, root, seconds):
                    signal.SIGTSTP):
         signal.signal(number, signal.SIG_DFL)
     faulthandler.dump_traceback_later(seconds - 1)
+    t = None
     try:
-        function(Context(root))
+        t = Context(root)
+        function(t)
         faulthandler.cancel_dump_traceback_later()
         left = _reap_leftovers()
         check(not left, "left running:", left)
@@ -431,6 +463,7 @@ def _in_child(function, root, seconds):
     except BaseException:  # A test's fault of any kind is a failure
         for line in traceback.format_exc().splitlines()[-12:]:
             print("#", line)
+        _show_programs(t)
         return 1
 
 
@@ -511,7 +544,7 @@ def main():
             continue
         number += 1
         began = time.monotonic()
-        status = _run_one(function, seconds)
+        status = _run_one(function, seconds * PATIENCE)
         note(f"{time.monotonic() - began:.1f} s")
         skipped = status == EXIT_SKIPPED and not MUST_WORK
         good = status == 0 or skipped

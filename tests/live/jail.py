@@ -435,7 +435,7 @@ def explain_lists_the_jails_ranges(t):
 def verify_passes_in_a_jail(t):
     with lan(t) as machine:
         r = machine.run(CLOCHE, "verify", "--quick", "--profile", "home", "--net",
-                        "jail", timeout=TEST_SECONDS)
+                        "jail", timeout=2 * RUN_SECONDS)
         check(r.code in (0, 3), repr(r))	# 3: the test machine lacks a control
         lacks(r.out, "FAIL")
         contains(r.out, "network is a jail")
