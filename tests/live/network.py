@@ -208,7 +208,7 @@ s = {("socket.create_connection(('%s', %d))" % (address, port),
 s.sendall(b"x" * 100000)
 os._exit(0)
 """, "--allow", address).ok()
-        check(done.acquire(timeout=20), "nobody connected")
+        check(done.acquire(timeout=RUN_SECONDS), "nobody connected")
         equal(total[-1], 100000, i)
 
 
@@ -271,7 +271,7 @@ sys.stdin.readline()
         timers = [row.split()[5] for row in table
                   if row.split()[2].endswith(f":{server.port:04X}") and
                   row.split()[3] != "06"]
-    p.communicate(b"\n", 60)
+    p.communicate(b"\n", RUN_SECONDS)
     check(timers and all(timer.startswith("02:") for timer in timers), timers)
 
 
@@ -301,7 +301,7 @@ sys.stdin.readline()
 def serve_inside(t, port, *options):
     """A server in a sandbox of the project; its process"""
     p = t.start("run", *options, "--", "/usr/bin/python3", "-c", SERVE, str(port))
-    return p, int(p.stdout.readline())
+    return p, int(p.stdout.readline() or check(False, "it serves nothing"))
 
 
 def low_port():
@@ -316,17 +316,16 @@ def low_port():
 def a_server_without_publish_prints_a_hint(t):
     port = low_port()
     line = f"--publish {port} makes it reachable from the host\n".encode()
+    # Not without -v or a terminal, not of a port that nobody chose or that is
+    # published: they serve earlier than one that prints it, and as long
+    silent = {options: serve_inside(t, where, *options)[0] for options, where in
+              (((), port), (("-v",), 0), (("-v", "--publish", str(port)), port))}
     p, _ = serve_inside(t, port, "-v")
     contains(p.stderr.readline(), line)
-    _, rest = p.communicate(b"\n", 60)
+    _, rest = p.communicate(b"\n", RUN_SECONDS)
     lacks(rest, line)
-    # Not without -v or a terminal, not of a port that nobody chose or that is
-    # published: the time limit ends them, which is long enough
-    for options, where in (((), port), (("-v",), 0),
-                           (("-v", "--publish", str(port)), port)):
-        p, _ = serve_inside(t, where, "--timeout", "4s", *options)
-        p.wait(60)
-        lacks(p.stderr.read(), b"--publish", options)
+    for options, p in silent.items():
+        lacks(p.communicate(b"\n", RUN_SECONDS)[1], b"--publish", options)
 
 
 @test
@@ -351,13 +350,13 @@ def a_server_in_another_sandbox_of_the_project_is_named(t):
     other = os.path.join(t.away, "other")
     os.mkdir(other)
     lacks(python(t, code, cwd=other).ended(1).err, "another sandbox")
-    p.communicate(b"\n", 60)
+    p.communicate(b"\n", RUN_SECONDS)
     # As it says
     port = low_port()
     p, _ = serve_inside(t, port, "--publish", str(port))
     python(t, f"socket.create_connection(('127.0.0.1', {port}))", "--host-port",
            str(port)).ok()
-    p.communicate(b"\n", 60)
+    p.communicate(b"\n", RUN_SECONDS)
 
 
 @test
@@ -374,7 +373,7 @@ except OSError: print("no such name")
     contains(r.err, ":53 (names cannot be looked up: the run has no network")
     # A client that would retry for minutes does not
     r = t.inside(need("npm"), "view", "x", "--registry", "http://example.test/",
-                 options=("--net", "none"), timeout=60)
+                 options=("--net", "none"))
     check(r.code not in (0, 124), repr(r))
     contains(r.err, "EAI_AGAIN")
 

@@ -68,7 +68,10 @@ def a_killed_run_is_recorded_as_killed(t):
     page = t.run("report", r["run"]).ok().out
     contains(page, '"running":false')
     # One that ends has both lines, with one id
-    t.shell("sleep 0.3; exit 3").ended(3)
+    p = t.start("run", "--", "sh", "-c", "read x; exit 3")
+    wait_until(lambda: len(runs(t, "start")) == 2, "the line of the other run")
+    p.communicate(b"\n")
+    equal(p.returncode, 3)
     [end] = runs(t)
     check(end["run"] in [s["run"] for s in runs(t, "start")])
     # And without records neither
