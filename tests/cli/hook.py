@@ -651,6 +651,7 @@ def hook_shell_shares_tmp_without_other_sessions(t):
     sessions = f"/tmp/claude-{os.getuid()}/cloche-hook-{os.getpid()}"
     mine, other = ("/".join((sessions, digit * 8 + "-0000-0000-0000-" + digit * 12))
                    for digit in "ab")
+    os.makedirs(os.path.dirname(sessions), 0o700, exist_ok=True)	# As claude makes it
     for path in (name, mine, other):
         os.makedirs(path)
     try:

@@ -45,19 +45,15 @@ for line in sys.stdin:
         print("flooding", flush=True)
     if what == "keep": held = open(path, "w"); print("kept", flush=True)
     if what == "refused":
-        end = time.monotonic() + 30
-        while put(path) != "refused" and time.monotonic() < end:
-            time.sleep(0.001)
+        while put(path) != "refused": time.sleep(0.001)
         print(put(path), flush=True)
     if what == "until":
-        end = time.monotonic() + 30
-        while (now := get(path)) != rest[0] and time.monotonic() < end:
-            time.sleep(0.001)
+        while (now := get(path)) != rest[0]: time.sleep(0.001)
         print(now, flush=True)
     if what == "watch":     # Can @path be opened before or after @rest?
-        seen, end = "hidden", time.monotonic() + 30
+        seen = "hidden"
         print("watching", flush=True)
-        while time.monotonic() < end:
+        while True:
             for _ in range(50):
                 try: os.close(os.open(path, os.O_RDONLY)); seen = "SEEN"
                 except OSError: pass

@@ -79,8 +79,8 @@ class Runs(unittest.TestCase):
             r = Sandbox().run("wc -c", input=b"x" * (megabytes << 20))
             self.assertEqual(int(r.stdout), megabytes << 20)
             return time.process_time() - start
-        few = min(seconds(4) for _ in range(3))
-        self.assertLess(seconds(40), 40 * few)
+        few, many = (min(seconds(size) for _ in range(3)) for size in (4, 40))
+        self.assertLess(many, 40 * few)
 
     def test_an_environment_may_be_bytes_but_not_anything(self):
         box = Sandbox(pass_env=True)
@@ -105,14 +105,12 @@ class Runs(unittest.TestCase):
             box = Sandbox(on_violation=lambda _:
                           loop.call_soon_threadsafe(up.set))
             task = asyncio.create_task(box.run_async(
-                "echo >/nowhere; sleep 60"))
+                "echo >/nowhere; sleep 1000"))
             await up.wait()
             task.cancel()
             with self.assertRaises(asyncio.CancelledError):
                 await task
-        start = time.monotonic()
         asyncio.run(main())	# Waits for the thread as well
-        self.assertLess(time.monotonic() - start, 50)
 
     def test_nothing_is_not_an_argument(self):
         for command in (["echo", None, "x"], [None], None):
@@ -215,7 +213,7 @@ class Runs(unittest.TestCase):
         run = Sandbox().start(["sleep", "1000"], stdio=[-1, -1, -1])
         future = run.start_update({})
         run.close()
-        self.assertIsNone(future.result(timeout=10))
+        self.assertIsNone(future.result())
 
     def test_updates_meet_runs_that_end(self):
         box, wrong = Sandbox(), []

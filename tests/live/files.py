@@ -388,7 +388,7 @@ def the_hosts_tmp_is_hidden(t):
 @test
 def a_project_below_tmp_works(t):
     import tempfile
-    with tempfile.TemporaryDirectory(dir="/tmp", prefix="cloche-p") as project:
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="cloche-test-p") as project:
         t.shell("echo hi > ok; echo x > ../no", cwd=project)
         with open(project + "/ok") as file:
             equal(file.read(), "hi\n")

@@ -45,11 +45,9 @@ def has_keeper(pid):
     return False
 
 
-# "$1" is a mount again, or ten seconds are over
-UNTIL_MOUNTED = """echo ready; read line; n=0
-until grep -q " $1 " /proc/self/mountinfo || test $n = 500; do
-    sleep 0.02; n=$((n+1))
-done
+# "$1" is a mount again
+UNTIL_MOUNTED = """echo ready; read line
+until grep -q " $1 " /proc/self/mountinfo; do sleep 0.02; done
 """
 
 
@@ -248,7 +246,7 @@ def deep_planted_files_of_a_killed_run_are_removed_by_the_next(t):
 
 
 RACE = r"""
-import ctypes, os, threading, time
+import ctypes, os, threading
 try:
     open(".envrc", "w")                     # An honest try, which is refused
 except OSError as e:
@@ -264,21 +262,19 @@ def flip():
             ctypes.memmove(text, t, len(t))
 
 threading.Thread(target=flip, daemon=True).start()
-end = time.monotonic() + 40
-while time.monotonic() < end and not os.path.exists(texts[1][:-1]):
+while not os.path.exists(texts[1][:-1]):
     fd = libc.open(text, os.O_CREAT | os.O_WRONLY, 0o644)
     if fd >= 0:
         os.close(fd)
-print("won" if os.path.exists(texts[1][:-1]) else "lost")
+print("won")
 """
 
 
-@test(timeout=120)
+@test
 def a_race_for_a_refused_deep_name_fails(t):
     os.makedirs(t.dir + "/a/b/c/d/e")
     t.write("a/b/c/d/.envrc", "the user's\n")
-    r = t.inside("/usr/bin/python3", "-c", RACE, options=("--net", "none"),
-                 timeout=100)
+    r = t.inside("/usr/bin/python3", "-c", RACE, options=("--net", "none"))
     equal(r.out.split(), ["13", "won"], "the control")
     check(not t.exists("a/b/c/d/e/.envrc"), r)
     check(t.exists("a/b/c/d/.envrc"), r)

@@ -27,8 +27,11 @@ def timeout_ends_the_command_with_124(t):
 def a_stopped_terminal_does_not_delay_the_timeout(t):
     """A message is printed meanwhile, which the terminal takes only after Ctrl-Q"""
     taken = socket.create_server(("127.0.0.1", 0))
-    settings = {"sandbox": {"network": {"allowLocalBinding": True}}}
-    with Terminal([CLOCHE, "run", "--timeout", "5s", "-s", json.dumps(settings),
+    options = ["-s", json.dumps({"sandbox": {"network": {"allowLocalBinding": True}}})]
+    start = time.monotonic()	# The limit is to be met long after the message
+    t.inside("/usr/bin/python3", "-c", "import os, socket, time", options=options).ok()
+    limit = 5 + round(20 * (time.monotonic() - start))
+    with Terminal([CLOCHE, "run", "--timeout", f"{limit}s", *options,
                    "--", "/usr/bin/python3", "-c", f"""
 import os, socket, time
 print("ready", flush=True)
@@ -48,10 +51,21 @@ while True: time.sleep(60)
 
 
 def children_of(pid, name=""):
+    found = []
+    for child in _children(pid):
+        try:
+            with open(f"/proc/{child}/comm") as file:
+                if file.read().startswith(name):
+                    found.append(int(child))
+        except OSError:
+            pass		# It has just ended
+    return found
+
+
+def _children(pid):
     try:
         with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return [int(child) for child in file.read().split()
-                    if open(f"/proc/{child}/comm").read().startswith(name)]
+            return file.read().split()
     except OSError:
         return []
 
