@@ -144,7 +144,8 @@ static int make_codex(const struct hook_target *t, struct shim_agent *ret,
 	buf_adds(&toml, "\nargs = [");
 	add_toml_text(&toml, codex);
 	buf_adds(&toml, ", \"exec-server\", \"--listen\", \"stdio\"]\n");
-	agent_shell_script(t->program, "run --quiet", t->options, &script);
+	/* Its sandbox ends with the session: each refusal goes to the command's output */
+	agent_shell_script(t->program, "run --quiet --annotate each", t->options, &script);
 	/* A rewritten command would start a sandbox in the sandbox */
 	r = hook_uninstall(&(struct hook_target){ .agent = t->agent, .file = t->file },
 			   err);

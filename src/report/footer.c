@@ -21,6 +21,7 @@ static const char *const mode_names[FOOTER_COUNT] = {
 	[FOOTER_TEXT] = "text",
 	[FOOTER_TAGS] = "tags",
 	[FOOTER_NEVER] = "never",
+	[FOOTER_EACH] = "each",
 };
 
 int footer_parse(const char *name, enum footer_mode *ret)
@@ -37,7 +38,7 @@ int footer_parse(const char *name, enum footer_mode *ret)
 enum footer_mode footer_choose(enum footer_mode mode,
 				   const char *claudecode)
 {
-	if (mode != FOOTER_AUTO)
+	if (mode != FOOTER_AUTO && mode != FOOTER_EACH)
 		return mode;
 	return claudecode && *claudecode ? FOOTER_TAGS : FOOTER_TEXT;
 }
@@ -195,6 +196,12 @@ static bool is_state(const char *path)
 	return has_part(path, parts, ARRAY_SIZE(parts));
 }
 
+static bool names_host(const struct violation *v, const char *const *parts, size_t n)
+{
+	return violation_kind_words(v->kind)[0] == 'h' && v->target &&
+	       has_part(v->target, parts, n);
+}
+
 /* Hosts that count users, and where programs look for a newer version of themselves
  */
 static bool is_telemetry(const struct violation *v)
@@ -203,11 +210,18 @@ static bool is_telemetry(const struct violation *v)
 		"telemetry.", "sentry.io:", "statsig", "segment.io:", "posthog.com:",
 		"datadoghq.com:", "google-analytics.com:", "visualstudio.com:",
 		"checkpoint.hashicorp.com:", "amplitude.com:", "mixpanel.com:",
+	};
+
+	return names_host(v, parts, ARRAY_SIZE(parts));
+}
+
+static bool is_registry(const struct violation *v)
+{
+	static const char *const parts[] = {
 		"registry.npmjs.org:", "registry.yarnpkg.com:",
 	};
 
-	return violation_kind_words(v->kind)[0] == 'h' && v->target &&
-	       has_part(v->target, parts, ARRAY_SIZE(parts));
+	return names_host(v, parts, ARRAY_SIZE(parts));
 }
 
 /* The command succeeded without it: it only looked whether a hidden name is there
@@ -225,7 +239,7 @@ static bool may_be_nothing(const struct violation *v)
 		return v->target && (is_state(v->target) || v->error == ENOENT);
 	if (v->kind == VIOLATION_FS_READ && v->target && is_state(v->target))
 		return true;
-	return is_telemetry(v) ||
+	return is_telemetry(v) || is_registry(v) ||
 	       (v->kind == VIOLATION_FS_READ && v->error == ENOENT && v->op &&
 		(strstr(v->op, "stat") || strstr(v->op, "access") ||
 		 strstr(v->op, "readlink")));
@@ -248,6 +262,13 @@ static bool is_empty_on_purpose(const struct violation *v)
 	return is_below(v->target, "/etc/ssh/ssh_config.d") ||
 	       (exe && !strcmp(exe, "/cloche") &&
 		(is_below(v->target, "/run/dbus") || strstr(v->target, "/cloche/walk")));
+}
+
+bool footer_is_minor(const struct violation *v)
+{
+	/* A command that installs packages fails without its registry */
+	return was_said(v) || is_empty_on_purpose(v) ||
+	       (may_be_nothing(v) && !v->rule_file && !is_registry(v));
 }
 
 /* Strings stay the ring's. Returns how many were left out as nothing. */

@@ -25,13 +25,15 @@ enum footer_mode {
 	FOOTER_TEXT,
 	FOOTER_TAGS,
 	FOOTER_NEVER,
+	FOOTER_EACH,	/* As AUTO; and each at once, for a program that reads the
+			 * command's output inside (run/inner-report.c) */
 	FOOTER_COUNT,
 };
 
-/* "auto", "text", "tags", "never": 0 or -EINVAL */
+/* "auto", "text", "tags", "never", "each": 0 or -EINVAL */
 int footer_parse(const char *name, enum footer_mode *ret);
 
-/* What AUTO means with this environment variable CLAUDECODE (or NULL) */
+/* What AUTO and EACH mean at the end, with this environment variable CLAUDECODE (or NULL) */
 enum footer_mode footer_choose(enum footer_mode mode,
 				   const char *claudecode);
 
@@ -48,6 +50,11 @@ void footer_line(const struct violation *v, struct buf *out);
  */
 void footer_text(const struct violation *v, const char *indent,
 		   struct buf *out);
+
+/* True if it says little about a command of which it is not known how it ends: state that
+ * programs do without, hosts that count users, names that they only looked for
+ */
+bool footer_is_minor(const struct violation *v);
 
 /**
  * struct footer - What the footer is about

@@ -227,6 +227,8 @@ static void take_record(void *arg, const struct violation *v)
 		return;
 	}
 	report->refused[full.kind] += full.count ? full.count : 1;
+	if (report->config.seen)
+		report->config.seen(report->config.seen_arg, &full);
 	entry = ring_add(&report->ring, &full, &evicted);
 	violation_done(&full);
 	if (!entry->written)

@@ -31,6 +31,8 @@ enum {
  *		errno if it is lost; or NULL
  * @assign:	Fills in the run and the command of a record from its process, with
  *		@arg, where a sandbox has several; or NULL
+ * @seen:	Gets each refusal, also the repeated ones, before the refused process goes
+ *		on, with @seen_arg; or NULL
  * @store_dir:	The store's directory, or NULL for none
  * @nested:	A sandbox around this one reports as well: this one prints no note about
  *		missing reports
@@ -44,6 +46,8 @@ struct report_config {
 	int (*take)(void *arg, const struct violation *v);
 	void (*assign)(void *arg, struct violation *v);
 	void *arg;
+	void (*seen)(void *arg, const struct violation *v);
+	void *seen_arg;
 	const char *store_dir;
 };
 

@@ -356,7 +356,7 @@ static int set_observe(const struct options *options,
 	request->observe = !what || strcmp(what, "off") != 0;
 	request->observe_full = what && !strcmp(what, "full");
 	if (form && footer_parse(form, &mode) < 0)
-		return fail(err, -EINVAL, "--annotate: '%s' is not one of auto, text, tags, never",
+		return fail(err, -EINVAL, "--annotate: '%s' is not one of auto, text, tags, never, each",
 			    form);
 	if (what && strcmp(what, "on") != 0 && strcmp(what, "off") != 0 &&
 	    strcmp(what, "full") != 0)

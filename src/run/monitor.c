@@ -32,6 +32,7 @@
 #include "report/violation-store.h"
 #include "run/decision.h"
 #include "run/host-channel.h"
+#include "run/inner-report.h"
 #include "run/keeper-client.h"
 #include "run/options.h"
 #include "run/output.h"
@@ -56,6 +57,7 @@ enum {
  * @edited:	Settings were edited before the sandbox was @ready
  * @lasts:	The run is not a short one
  * @settled:	Calls let through that are over
+ * @inner:	What programs inside got, with --annotate each
  */
 struct monitor {
 	struct run *run;
@@ -75,7 +77,15 @@ struct monitor {
 	char id[REPORT_RUN_SIZE];
 	char *state;
 	struct timespec since;
+	struct inner_report inner;
 };
+
+static void on_refusal(void *arg, const struct violation *v)
+{
+	struct monitor *w = arg;
+
+	inner_report(&w->inner, proc_of_pidfd(w->run->job.command), v);
+}
 
 int monitor_new(struct run *run)
 {
@@ -105,6 +115,8 @@ int monitor_new(struct run *run)
 			channel ? host_channel_violation : NULL,
 		.assign = run->serve ? run->serve->assign : NULL,
 		.arg = run->serve ? run->serve->arg : (void *)channel,
+		.seen = options_reports_inside(run->options) ? on_refusal : NULL,
+		.seen_arg = w,
 	});
 	return 0;
 }

@@ -151,6 +151,13 @@ bool options_has(const struct options *options, enum option_id id)
 	return options_get(options, id) != NULL;
 }
 
+bool options_reports_inside(const struct options *options)
+{
+	const char *form = options_get(options, OPTION_ANNOTATE);
+
+	return form ? !strcmp(form, "each") : options_has(options, OPTION_FOR);
+}
+
 const char *options_verb = "help";
 
 /* The descriptor of a pipe that @file (/dev/fd/63) names, or -1. A named pipe in a

@@ -92,6 +92,9 @@ char *const *options_env(const struct options *options);
 char *options_swap(struct options *options, enum option_id id,
 		   const char *value);
 
+/* True with --annotate each, which --for implies: a program inside reads the commands' output */
+bool options_reports_inside(const struct options *options);
+
 /* The last value given, or NULL; for options without a value, "" if given */
 const char *options_get(const struct options *options, enum option_id id);
 bool options_has(const struct options *options, enum option_id id);

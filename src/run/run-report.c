@@ -259,7 +259,8 @@ struct rerun run_report_rerun(const struct run *run, struct buf *options,
 		.options = buf_str(options),
 		.line = all && !cut && !run->shown && !run->serve &&
 			command->len < REPORT_LINE_MAX ? buf_str(command) : NULL,
-		.project = options_has(run->options, OPTION_CWD) ? cwd : NULL,
+		.project = options_has(run->options, OPTION_CWD) ||
+			   options_reports_inside(run->options) ? cwd : NULL,
 		.no_settings = options_has(run->options, OPTION_NO_SETTINGS),
 	};
 }
