@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent/agent-shim.c - shims of agents whose commands, and not they, run in the sandbox
+ * agent/agent-shim.c - shims that put an agent's commands, not the agent, into the sandbox
  *
- * Theory of operation: each agent has one means that leaves its prompt, its rules and its
- * history with the command that the model wrote, and that no repository can change:
+ * Theory of operation: each agent can be configured to run its commands through another
+ * program. Its prompt, rules and history then keep the command that the model wrote. The
+ * shim uses a configuration that no repository can change:
  *
  * - Claude Code takes settings on its command line, with a prefix for its shell.
  * - Codex starts a program, its "execution environment", that runs all commands and edits

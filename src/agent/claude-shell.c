@@ -50,7 +50,7 @@ enum {
 	ENVIRON_MAX = 4 << 20,	/* Of the agent: more than the kernel takes */
 	PARENTS_MAX = 4,	/* Shells between the agent and us */
 	SESSION_LEN = 36,	/* A UUID */
-	STAT_MAX = 256,		/* Of /proc/PID/stat: its name is in front */
+	STAT_MAX = 256,		/* Bytes of /proc/PID/stat, which has the name near its start */
 };
 
 static const char TAIL[] = " && pwd -P >| ";

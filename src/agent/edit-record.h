@@ -18,8 +18,8 @@ struct err;
 
 /**
  * struct edit_record - What one edit did to one file
- * @created:	There was no file
- * @made_dir:	Nor its directory
+ * @created:	The edit made the file
+ * @made_dir:	The edit made its directory
  * @at:		Where @new was put, in the place of @old
  * @more:	Further data of the caller, or NULL
  */

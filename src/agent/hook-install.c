@@ -381,7 +381,7 @@ static int edit_install(void *arg, const struct buf *text, bool exists,
 		r = put_in(job->target, ret, err);
 	if (r < 0)
 		return r;
-	/* Noted before it is done: a note too much does no harm */
+	/* Recorded before the edit: a record of an edit that failed does no harm */
 	edit_record_piece(&job->note, &before, ret);
 	r = edit_record_save(job->target->agent->name, job->target->file,
 			     &job->note, err);
@@ -392,7 +392,7 @@ static int edit_install(void *arg, const struct buf *text, bool exists,
 static int write_script(const struct hook_target *t, struct err *err)
 {
 	auto_free char *dir = path_parent(t->prefix);
-	/* The other agents have a sandbox for each session of their own accord */
+	/* Commands of Gemini CLI always share a session; for Claude Code @t->options say so */
 	auto_free char *words = mem_printf("hook %s shell%s", t->agent->name,
 					   t->agent->id == AGENT_GEMINI ? " --session" : "");
 	auto_buf struct buf text = { 0 }, old = { 0 };

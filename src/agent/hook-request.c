@@ -104,7 +104,7 @@ void agent_event_names(const struct agent *agent, struct buf *out)
 	}
 }
 
-/* A hook that was installed for another event must not guess */
+/* A call of another event than the hook was installed for is an error */
 static int check_event(const struct hook_call *call, struct err *err)
 {
 	const char *name = json_get_text(call->root, "hook_event_name");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/hook-status.c - whether an agent's commands really come into the sandbox */
+/* agent/hook-status.c - check that an agent's commands run in the sandbox */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@
 
 enum { TRY_WORDS = 4 };
 
-/* Run @argv, NULL where it is shorter, with @input on its standard input. Its output goes to
- * @out, or with NULL where ours goes. True if it exits with 0.
+/* Run @argv, padded with NULL, with @input on its standard input. Its output is appended
+ * to @out; with NULL it has our standard output. True if it exits with 0.
  */
 static bool try_run(const char *const argv[static TRY_WORDS], const char *input,
 		    struct buf *out)

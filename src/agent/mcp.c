@@ -371,7 +371,7 @@ static void wrapping(const struct mcp_file *file, const struct mcp_server *s,
 	*vec_push(ret) = mem_strdup("--");
 }
 
-/* The blanks in front of the byte @at of @text, back to the last that is none */
+/* The blanks directly before the byte @at of @text */
 static struct mcp_span blanks_before(const char *text, size_t at)
 {
 	size_t from = at;
@@ -630,7 +630,7 @@ static int edit_wrap(void *arg, const struct buf *text, bool exists,
 		*vec_push(&line) = mem_strdup(i < words.len ? words.v[i] :
 					      s->words.v[i - words.len]);
 	r = check_result(job->file, &all, ret, job->name, &line, err);
-	/* Recorded before it is done: a record too much does no harm */
+	/* Recorded before the edit: a record of an edit that failed does no harm */
 	if (r == 0)
 		r = save_record(job, s, &before, ret, err);
 	if (r < 0)

@@ -44,7 +44,7 @@ static bool is_in(const char *range, const struct host *address)
 {
 	struct host_range r;
 
-	/* A row that does not parse holds nothing: a test reads them all */
+	/* A test parses every row, so none is ignored here */
 	return !host_range_parse(range, strlen(range), &r) &&
 	       host_range_has(&r, address);
 }

@@ -89,7 +89,7 @@ struct conn *conn_new(struct gate *gate, int fd, bool counted)
 	return conn;
 }
 
-/* The connection to the server is over, as is that to the client or not */
+/* Add a connection to the server that has ended to the traffic of its host */
 static void count_traffic(struct conn *conn)
 {
 	if (conn->reach.gate && conn->reach.outcome == DESTINATION_OK)
@@ -150,8 +150,8 @@ static bool is_pointless(const struct conn *conn)
 	       (conn->http && exchange_is_empty(conn));
 }
 
-/* Whatever the sandbox sent on it has gone out: its own end is over, or for a
- * request that was passed on, hung up
+/* True if all that the sandbox sent on it was passed on: the sandbox's end is closed,
+ * or was reset after a request
  */
 static bool is_over(const struct conn *conn)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/gate-state.h - the process that serves a sandbox's network
+/* gate/gate-state.h - state of the gate, the process that serves a sandbox's network
  *
- * The only process that parses bytes from the network. The supervisor forks it
- * (gate/gate-client.h); it confines itself before its first byte and ends with
- * the supervisor. Without it no process accepts on the listeners.
+ * The gate is the only process that parses data from the network. The supervisor forks
+ * it (gate/gate-client.h); it confines itself before it reads any, and ends with the
+ * supervisor. No other process accepts connections on the listeners.
  */
 
 #ifndef GATE_GATE_STATE_H
@@ -33,11 +33,11 @@ struct search_list;
 struct udp_refusals;
 
 enum {
-	GATE_CONNS_MAX = 512,	/* Beyond: 503 */
-	GATE_SHED_MAX = 128,	/* Connections beyond the limit that get that */
-	GATE_TLS_TEXT_MAX = 2048,	/* Bytes of a message of cloche-tls's */
+	GATE_CONNS_MAX = 512,	/* Further ones are answered with 503 */
+	GATE_SHED_MAX = 128,	/* Connections that wait for that answer */
+	GATE_TLS_TEXT_MAX = 2048,	/* Bytes of a message from cloche-tls */
 	GATE_SPARES = 2,	/* For a new connection; for a message with one */
-	GATE_TRAFFIC_MAX = 64,	/* Hosts that are counted one by one, and the others */
+	GATE_TRAFFIC_MAX = 64,	/* Rows of traffic: 63 hosts, and the sum of the others */
 	GATE_HOSTS_MAX = 3 << 10,	/* Bytes of their text */
 };
 
@@ -80,10 +80,10 @@ struct gate_config {
 void gate_main(const struct gate_config *config) __attribute__((noreturn));
 
 /**
- * struct seen_wait - A client that waits until its refusal was looked at
+ * struct seen_wait - A client whose refusal is delayed
  *
- * The supervisor looks in /proc which process is refused. The client learns of
- * the refusal after that, or after a moment: it might end at once.
+ * The supervisor looks up the process behind the connection in /proc. The client
+ * might exit when it is refused, so it gets its answer after that, or after a timeout.
  * Zero-initialise it.
  * @fn:		Called with @arg when the wait is over
  * @id:		Of the report; 0 while it does not wait
@@ -112,8 +112,8 @@ struct gate_traffic {
  * @edition:	How often @policy was replaced
  * @seeds:	Listener and socket to make others inside
  * @conns, @n_conns: Connections, and how many count for the limit
- * @shed:	How many only get an answer that there are too many
- * @crowded:	That was reported, and no connection was free since
+ * @shed:	Connections beyond the limit, which are answered with 503
+ * @crowded:	The limit was reported, and has been reached ever since
  * @spares:	Descriptors to give up when none is left
  * @control:	To and from the supervisor
  * @names:	For the resolver, once there is one

@@ -36,8 +36,8 @@
 #include "policy/policy.h"
 
 enum {
-	ACCEPTS_MAX = 64,	/* When a listener goes; SOMAXCONN may wait there */
-	SILENCE_MS = 20,	/* Before it may cost a connection, at the limit */
+	ACCEPTS_MAX = 64,	/* Of a listener that is removed; its queue may be longer */
+	SILENCE_MS = 20,	/* After which a connection may be closed for a new one */
 };
 
 /**

@@ -74,7 +74,7 @@ void udp_refusal_report_one(struct gate *gate, const struct listener_client *c,
 	gate_report(gate, &(struct refusal){
 		.kind = VIOLATION_NET_CONNECT, .op = "UDP", .host = &host,
 		.reason = reason,
-		/* The command goes behind it. The jail has no gate, which puts secrets in. */
+		/* The report appends the command. The gate puts secrets in; the jail has none. */
 		.fix = gate->secrets ? "UDP needs --net jail, which does not go with --secret"
 				     : "cloche run --net jail -- ",
 		.datagram = c,

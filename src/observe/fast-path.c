@@ -2,10 +2,10 @@
 /*
  * observe/fast-path.c - answer simple notifications without resolving their paths
  *
- * Theory of operation: the text decides, once no symbolic link is on the way.
- * Directories are cached for a moment, unless a call that can put a link in their
- * place was notified. A link that gets there all the same leads where mounts and
- * Landlock let it.
+ * Theory of operation: where no component of a path is a symbolic link, its text
+ * decides. Directories that are not links are cached for a moment; a notified call that
+ * can replace one by a link empties the cache. If a link appears all the same, mounts
+ * and Landlock still apply to its target.
  *
  * A thread that waits in the listener is woken on the processor of the tracee, and
  * wakes the tracee there. epoll wakes the loop on any idle processor, which in a
