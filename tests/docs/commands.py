@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/docs/commands.py - the commands of README, docs and manual pages, as printed
+"""tests/docs/commands.py - commands and settings of README, docs and manual pages, as printed
 
 Each command of a block runs in a project that has what the documents speak of; programs
 that are not on every machine (agents, gh) are stand-ins that say that they ran.
@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 STAND_INS = ("chromium", "claude", "codex", "gemini", "aider", "goose", "agent", "gh",
              "your-program")
 STARTS = re.compile(r"(?:\(|[A-Z_]+=\S+ |sudo )*(cloche|srt|bwrap|make|printf|curl|"
-                    r"docker|flatpak|ln|cd|git|umask|%s)\b" % "|".join(STAND_INS))
+                    r"docker|flatpak|ln|cd|git|umask|%s)\b(?!:)" % "|".join(STAND_INS))
 
 
 def unroff(text):
@@ -29,14 +29,13 @@ def unroff(text):
 
 
 def blocks():
-    """(file, text) of each block"""
+    """(file, language or "", text) of each block"""
     for path in ["README.md"] + sorted(glob.glob(BIN + "/docs/*.md")):
         path = os.path.join(BIN, path)
         with open(path) as file:
             text = file.read()
-        for block in re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.M | re.S):
-            if not block.startswith("#!"):	# A script, which is no command
-                yield os.path.relpath(path, BIN), block
+        for language, block in re.findall(r"^```(\w*)\n(.*?)^```\n", text, re.M | re.S):
+            yield os.path.relpath(path, BIN), language, block
     for path in sorted(glob.glob(BIN + "/man/*")):
         with open(path) as file:
             found = re.search(r"^\.SH EXAMPLES\n(.*?)(?=^\.SH )", file.read(),
@@ -44,12 +43,15 @@ def blocks():
         if found:
             for block in re.findall(r"^\.(?:EX|nf)\n(.*?)^\.(?:EE|fi)",
                                     found.group(1), re.M | re.S):
-                yield os.path.relpath(path, BIN), unroff(block)
+                yield os.path.relpath(path, BIN), "json" if block[0] == "{" else "", \
+                    unroff(block)
 
 
 def commands():
     """(file, command) in order; a line that begins with blanks goes on"""
-    for path, block in blocks():
+    for path, language, block in blocks():
+        if language not in ("", "sh") or block.startswith("#!"):
+            continue
         lines = block.replace("\\\n", "").splitlines()
         prompt = any(line.startswith("$ ") for line in lines)
         for line in lines:
@@ -140,6 +142,20 @@ def every_file_with_commands_was_found(t):
                  "man/cloche-gc.1"):
         check(FILES.get(path), path)
     check(sum(len(v) for v in FILES.values()) > 40, FILES)
+
+
+@test
+def printed_settings_are_valid(t):
+    found = [(path, block) for path, language, block in blocks()
+             if language == "json" and '"sandbox"' in block]
+    check(len(found) >= 6, found)
+    for path, block in found:
+        t.write("printed.json", block)
+        r = t.run("policy", "check", "printed.json").ok()
+        # One of them is for an administrator; a file by name is checked as the user's
+        lacks(r.out.replace("ignored: for managed files only", ""), "ignored", path, block)
+    t.write("printed.json", '{"sandbox": {"enabled": "yes"}}')
+    check(t.run("policy", "check", "printed.json").code == 1)
 
 
 @test
