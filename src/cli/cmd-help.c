@@ -107,7 +107,7 @@ static const struct {
 	{ "preflight", "cloche preflight" },
 	{ "gc", "cloche gc --older-than 7d" },
 	{ "firewall", "cloche firewall up --allow registry.example.org" },
-	{ "completion", "cloche completion bash > ~/.local/share/bash-completion/completions/cloche" },
+	{ "completion", "source <(cloche completion bash)" },
 };
 
 /* The options of run, in the order of options.def */

@@ -274,7 +274,7 @@ def help_fits_80_columns_and_opens_with_an_example(t):
         for line in out.splitlines():
             check(len(line) <= 80, verb, repr(line))
         if verb != "help":
-            check(re.match(f".*\n\n  cloche {verb}|.*\n\n  cloche run --(eph|session)", out),
+            check(re.match(f".*\n\n  (source <\\()?cloche {verb}|.*\n\n  cloche run --(eph|session)", out),
                   verb, out)
         for word in re.findall(r"\n  (\w+)[^\n]*\n      ", out):
             text = t.run("help", verb, word).ok().out
