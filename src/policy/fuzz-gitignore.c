@@ -7,14 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "fuzz.h"
 #include "policy/gitignore.h"
 #include "policy/glob.h"
 #include "policy/test-gitignore-list.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_list(const char *text, const char *path)
 {
@@ -44,19 +42,13 @@ static void check_pattern(const char *text, const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	auto_free char *text = mem_zalloc(size + 1);
-	auto_free char *path = NULL;
-	char *end;
+	char *list;
+	auto_free char *text = fuzz_line(data, size, &list);
+	auto_free char *path = text ? path_resolve("/w", text) : NULL;
 
-	memcpy(text, data, size);
-	end = strchr(text, '\n');
-	if (!end)
+	if (!path || !path_is_below("/w", path))
 		return 0;
-	*end = '\0';
-	path = path_resolve("/w", text);
-	if (!path_is_below("/w", path))
-		return 0;
-	check_list(end + 1, path);
-	check_pattern(end + 1, path);
+	check_list(list, path);
+	check_pattern(list, path);
 	return 0;
 }

@@ -7,13 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "fuzz.h"
 #include "policy/permission.h"
 #include "policy/test-rule-path.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct rule_bases bases = { "/r", "/w", "/h" };
 
@@ -57,20 +55,16 @@ static enum rule_action decide(const char *text, enum rule_action action,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	auto_free char *text = mem_zalloc(size + 1);
-	auto_free char *path = NULL;
-	char *end;
+	char *rest;
+	auto_free char *text = fuzz_line(data, size, &rest);
+	auto_free char *path = text ? path_resolve("/w", rest) : NULL;
 
-	memcpy(text, data, size);
-	end = strchr(text, '\n');
-	if (!end)
+	if (!path)
 		return 0;
-	*end = '\0';
-	path = path_resolve("/w", end + 1);
 	if (covers(text, ACTION_ALLOW, path) && !covers(text, ACTION_DENY, path))
 		abort();
-	if (decide(text, ACTION_ALLOW, end + 1) == ACTION_ALLOW &&
-	    decide(text, ACTION_DENY, end + 1) != ACTION_DENY)
+	if (decide(text, ACTION_ALLOW, rest) == ACTION_ALLOW &&
+	    decide(text, ACTION_DENY, rest) != ACTION_DENY)
 		abort();
 	return 0;
 }

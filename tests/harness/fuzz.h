@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -51,6 +52,25 @@ static inline size_t fuzz_piece(struct fuzz_input *in, size_t left)
 	if (in->ncuts)
 		piece = (size_t)1 + in->cuts[in->next++ % in->ncuts];
 	return piece < left ? piece : left;
+}
+
+/* A copy of the first line of the input, to be freed, and in *@rest what is behind it, as
+ * part of the same memory; NULL if there is no line end
+ */
+static inline char *fuzz_line(const uint8_t *data, size_t size, char **rest)
+{
+	char *text = calloc(1, size + 1), *end;
+
+	fuzz_want(text);
+	memcpy(text, data, size);
+	end = strchr(text, '\n');
+	if (!end) {
+		free(text);
+		return NULL;
+	}
+	*end = '\0';
+	*rest = end + 1;
+	return text;
 }
 
 #endif /* HARNESS_FUZZ_H */

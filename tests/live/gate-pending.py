@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/gate-pending.py - what becomes of a connection that is not there yet
+"""tests/live/gate-pending.py - connections that the gate is still dialling
 
-Who is dialled takes nobody (origin.py's "full"), so the connection stays on its
-way for as long as a test wants it to.
+The host that is dialled accepts no connection (origin.py's "full"), so the dial lasts
+for as long as a test wants it to.
 """
 
 import base64
@@ -39,9 +39,13 @@ class Pending:
             *options], **more)
 
     def start(self, code):
+        """Run the client once port 7999 accepts no connection"""
         self.p = self.gate.start("/usr/bin/python3", "-c",
-                                 CLIENT + CLIENTS + code)
+                                 CLIENT + CLIENTS + 'told("ready")\n' + code)
         self.control = open(self.fifo, "w")
+        equal(self.line(), "ready")
+        wait_until(lambda: self.gate._lines("full"), "no place is left")
+        self.go()
 
     def line(self):
         return self.p.stdout.readline().decode().rstrip("\n")
@@ -51,14 +55,13 @@ class Pending:
         self.p.stdin.flush()
 
     def dials(self, port=7999):
-        """How many are on their way there, by the word of the host's kernel"""
+        """How many connections to @port are being made, as the host's kernel counts them"""
         with open(f"/proc/{self.p.pid}/net/tcp") as file:
             rows = [line.split() for line in file.readlines()[1:]]
         return sum(row[2].endswith(f":{port:04X}") and row[3] == "02"
                    for row in rows) - 1		# The origin's own is first
 
     def wait_for_dials(self, n):
-        wait_until(lambda: self.gate._lines("full"), "no place is left")
         wait_until(lambda: self.dials() == n, f"{n} on their way")
 
     def signal(self, which):
@@ -82,16 +85,12 @@ class Pending:
 def a_client_that_leaves_during_the_dial_to_a_host_port_is_noticed(t):
     w = Pending(t, "--host-port", "7999", "--ms", "DIAL=2000")
     w.start('''
-told("ready")
 s = connect("127.0.0.1", 7999)
 told("connected")
 reset(s)
 for i in range(3): print(everything(connect("127.0.0.1", 7999)))
 print(say(b"CONNECT bad.test:443 HTTP/1.1\\r\\nHost: bad.test\\r\\n\\r\\n")[:12])
 ''')
-    equal(w.line(), "ready")
-    wait_until(lambda: w.gate._lines("full"), "no place is left")
-    w.go()
     equal(w.line(), "connected")
     w.wait_for_dials(1)
     w.go()
@@ -102,16 +101,12 @@ print(say(b"CONNECT bad.test:443 HTTP/1.1\\r\\nHost: bad.test\\r\\n\\r\\n")[:12]
 def a_client_that_left_gets_no_tunnel_from_a_parent_proxy(t):
     w = Pending(t, "--parent", "http://127.0.0.1:7999")
     w.start('''
-told("ready")
 s = ask(b"good.test:443")
 told("asked")
 reset(s)
 told("left")
 for i in range(2): print(until(ask(b"good.test:443"), b"\\r\\n\\r\\n")[:12])
 ''')
-    equal(w.line(), "ready")
-    wait_until(lambda: w.gate._lines("full"), "no place is left")
-    w.go()
     equal(w.line(), "asked")
     w.wait_for_dials(1)
     w.signal(signal.SIGSTOP)
@@ -154,16 +149,12 @@ def edit(w, *lines):
 def an_address_denied_during_the_dial_is_not_connected(t):
     w = Pending(t, allow=["good.test", "mark.test"])
     w.start(IN_FORCE + '''
-told("ready")
 s = ask(b"good.test:7999")
 told("asked")
 wait_for_the_edit()
 told("edited")
 print(status(s))
 ''')
-    equal(w.line(), "ready")
-    wait_until(lambda: w.gate._lines("full"), "no place is left")
-    w.go()
     equal(w.line(), "asked")
     w.wait_for_dials(1)
     edit(w, "+deny " + NAMES["good.test"])
@@ -218,16 +209,12 @@ def a_pending_dial_never_sends_old_credentials_to_a_new_proxy(t):
     w = Pending(t, "--parent", "http://one:pw@127.0.0.1:7999",
                 allow=["good.test", "mark.test"], origin=["parent:7998"])
     w.start(IN_FORCE + '''
-told("ready")
 s = ask(b"good.test:443")
 told("asked")
 wait_for_the_edit()
 told("edited")
 print(status(s))
 ''')
-    equal(w.line(), "ready")
-    wait_until(lambda: w.gate._lines("full"), "no place is left")
-    w.go()
     equal(w.line(), "asked")
     w.wait_for_dials(1)
     edit(w, "parent http://two:pw@127.0.0.1:7998")
