@@ -108,7 +108,6 @@ static bool put_stored(const char *name, int fd)
 	char program[] = "cloche-secret", verb[] = "get";
 	char *const get[] = { program, verb, (char *)(uintptr_t)name, NULL };
 	const pid_t self = getpid(), pid = fork();
-	int status = -1;
 
 	if (!pid) {
 		/* A store that hangs ends with the run */
@@ -122,7 +121,7 @@ static bool put_stored(const char *name, int fd)
 		(void)helper_program_exec(get[0], get, environ);
 		_exit(127);
 	}
-	return waitpid(pid, &status, 0) == pid && !status;
+	return reap_wait(pid) == 0;
 }
 
 /* In a child: write the value of @name to @fd and end */
@@ -195,6 +194,5 @@ int secret_source_open(const char *name, const char *from, pid_t *ret)
 void secret_source_end(pid_t pid)
 {
 	(void)kill(pid, SIGTERM);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	(void)reap_wait(pid);
 }

@@ -133,12 +133,10 @@ static int wait_for_pasta(pid_t pid, int words, struct err *err)
 	auto_close int pidfd = pidfd_open(pid, 0);
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	char text[WORDS_MAX];
-	int status = 0;
 
 	if (pidfd < 0 || poll(&p, 1, PASTA_MS) != 1)
 		return fail(err, -ETIMEDOUT, "--net jail: pasta did not get ready" HATCH);
-	if (waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
-	    !WEXITSTATUS(status))
+	if (reap_wait(pid) == 0)
 		return 0;
 	read_words(words, text, sizeof(text));
 	return fail(err, -EIO, "--net jail: pasta failed: %s" HATCH,

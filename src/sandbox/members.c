@@ -234,7 +234,7 @@ static pid_t fork_member(struct start *s)
 	}
 	if (!error)
 		return pid;
-	(void)waitpid(pid, NULL, 0);
+	(void)reap_wait(pid);
 	if (words)
 		fail(&s->err, -error, "%s: %s", words, strerror(error));
 	else

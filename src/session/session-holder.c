@@ -23,7 +23,6 @@
 #include <sys/prctl.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -762,7 +761,7 @@ static void become_holder(const struct run *client, const char *name, int ready)
 int session_start(const struct run *run, const char *name, int lock)
 {
 	struct err *err = run->err, theirs = { 0 };
-	int ends[2], status;
+	int ends[2];
 	ssize_t n;
 	pid_t pid;
 
@@ -778,8 +777,7 @@ int session_start(const struct run *run, const char *name, int lock)
 		become_holder(run, name, ends[1]);
 	}
 	(void)close(ends[1]);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	(void)reap_wait(pid);
 	do
 		n = read(ends[0], &theirs, sizeof(theirs));
 	while (n < 0 && errno == EINTR);
