@@ -53,11 +53,21 @@ struct violation_store {
 	char *path;
 };
 
+/* A start asks nine times, and each time the links on the way would be followed */
 char *violation_store_default_dir(void)
 {
-	auto_free char *state = fs_state_home();
+	static const char *home, *state;
+	static char *dir;
 
-	return state ? path_join(state, "cloche") : NULL;
+	if (!dir || home != getenv("HOME") || state != getenv("XDG_STATE_HOME")) {
+		auto_free char *top = fs_state_home();
+
+		home = getenv("HOME");
+		state = getenv("XDG_STATE_HOME");
+		free(dir);
+		dir = top ? path_join(top, "cloche") : NULL;
+	}
+	return dir ? mem_strdup(dir) : NULL;
 }
 
 int violation_store_new(const char *dir, size_t file_max, struct violation_store **ret,
