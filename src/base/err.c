@@ -50,6 +50,8 @@ int fail_errno(struct err *err, const char *fmt, ...)
 	char more[ERR_MSG_MAX];
 	va_list ap;
 
+	if (!err)
+		return -saved;
 	(void)snprintf(more, sizeof(more), ": %s%s", strerror(saved),
 		       saved == EMFILE ? " (ulimit -n)" : "");
 	va_start(ap, fmt);

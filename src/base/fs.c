@@ -398,10 +398,11 @@ static char *real_home(const char *path)
 char *fs_account_home(void)
 {
 	auto_fclose FILE *f = fopen("/etc/passwd", "re");
+	const uid_t uid = geteuid();
 	const struct passwd *user = NULL;
 
 	while (f && (user = fgetpwent(f)) != NULL) {
-		if (user->pw_uid == geteuid() && user->pw_dir[0] == '/')
+		if (user->pw_uid == uid && user->pw_dir[0] == '/')
 			return real_home(user->pw_dir);
 	}
 	return NULL;

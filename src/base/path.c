@@ -68,11 +68,11 @@ char *path_join(const char *dir, const char *name)
 {
 	const size_t n = strlen(dir), m = strlen(name);
 	const size_t slash = n && dir[n - 1] == '/' ? 0 : 1;
-	char *path = mem_zalloc(n + slash + m + 1);
+	char *path = mem_alloc(n + slash + m + 1);
 
 	memcpy(path, dir, n);
 	memcpy(path + n, "/", slash);
-	memcpy(path + n + slash, name, m);
+	memcpy(path + n + slash, name, m + 1);
 	return path;
 }
 

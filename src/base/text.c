@@ -176,11 +176,14 @@ void text_hex(const void *bytes, size_t n, char *ret)
 size_t text_escape_char(const char **s, char *out)
 {
 	const unsigned char *u = (const unsigned char *)*s;
-	const size_t n = text_utf8_len(*s);
-	const bool plain = n == 1 ? u[0] >= 0x20 && u[0] != 0x7f
-				  : n && !is_deceptive(u, n);
+	size_t n;
 
-	if (plain) {
+	if (u[0] >= 0x20 && u[0] < 0x7f) {
+		*out = *(*s)++;
+		return 1;
+	}
+	n = text_utf8_len(*s);
+	if (n > 1 && !is_deceptive(u, n)) {
 		memcpy(out, u, n);
 		*s += n;
 		return n;
@@ -256,13 +259,18 @@ int text_hex_digit(char c)
 	return -1;
 }
 
-uint64_t text_hash(const char *s)
+uint64_t text_hash_bytes(const char *s, size_t n)
 {
 	uint64_t h = 14695981039346656037u;
 
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 1099511628211u;
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)s[i]) * 1099511628211u;
 	return h;
+}
+
+uint64_t text_hash(const char *s)
+{
+	return text_hash_bytes(s, strlen(s));
 }
 
 bool text_in_list(const char *list, char separator, const char *word)
@@ -289,13 +297,20 @@ int text_index(const char *const *names, size_t n, const char *name)
 
 bool text_matches(const char *patterns, const char *name, size_t n)
 {
-	for (const char *p = patterns; *p; p += strspn(p, " ")) {
-		const size_t len = strcspn(p, " ");
-		const char *star = memchr(p, '*', len), *end = p + len;
-		const size_t head = star ? (size_t)(star - p) : len;
-		const size_t tail = star ? len - head - 1 : 0;
+	const char *end;
 
-		p = end;
+	for (const char *p = patterns; *p; p = end + (*end == ' ')) {
+		const char *star;
+		size_t len, head, tail;
+
+		end = strchrnul(p, ' ');
+		if (n && *p != '*' && tolower((unsigned char)*p) !=
+				      tolower((unsigned char)*name))
+			continue;	/* Nearly all of them */
+		len = (size_t)(end - p);
+		star = memchr(p, '*', len);
+		head = star ? (size_t)(star - p) : len;
+		tail = star ? len - head - 1 : 0;
 		if ((star ? n > head + tail : n == len) &&
 		    !strncasecmp(end - len, name, head) &&
 		    !strncasecmp(end - tail, name + n - tail, tail) &&

@@ -56,6 +56,7 @@ char *decode_bytes(const char *text);
 
 /* FNV-1a: different for different texts, but not for texts that were chosen to collide */
 uint64_t text_hash(const char *s);
+uint64_t text_hash_bytes(const char *s, size_t n);
 
 /* The length of the valid UTF-8 sequence at @s (1 to 4), or 0 if invalid */
 size_t text_utf8_len(const char *s);

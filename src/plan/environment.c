@@ -31,10 +31,14 @@ struct env {
 /* Later values replace earlier ones */
 static void put(struct env *env, const char *name, size_t n, const char *value)
 {
-	char *entry = mem_printf("%.*s=%s", (int)n, name, value);
+	const size_t m = strlen(value) + 1;
+	char *entry = mem_alloc(n + 1 + m);
 
+	memcpy(entry, name, n);
+	entry[n] = '=';
+	memcpy(entry + n + 1, value, m);
 	for (size_t i = 0; i < env->len; i++) {
-		if (!strncmp(env->v[i], entry, n + 1)) {
+		if (env->v[i][0] == entry[0] && !strncmp(env->v[i], entry, n + 1)) {
 			free(env->v[i]);
 			env->v[i] = entry;
 			return;
@@ -54,7 +58,9 @@ static const char *find_with(char *const *v, size_t len, const char *name,
 	const size_t n = strlen(name);
 
 	for (size_t i = 0; i < len && v[i]; i++) {
-		if (!compare(v[i], name, n) && v[i][n] == '=')
+		/* Letters of two cases differ in this bit */
+		if (!((v[i][0] ^ name[0]) & ~0x20) &&
+		    !compare(v[i], name, n) && v[i][n] == '=')
 			return v[i] + n + 1;
 	}
 	return NULL;
@@ -300,8 +306,8 @@ static void put_caches(struct env *env, const struct view *view,
 		/* npm takes its own in any letters */
 		const char *value = find_with(env->v, env->len, c->variable,
 					      strncasecmp);
-		auto_free char *usual = path_resolve(policy->home,
-						     value ? value : c->usual);
+		auto_free char *usual = value ? path_resolve("/", value) :
+						path_join(policy->home, c->usual);
 		auto_free char *ours = path_join(tmpdir, c->name);
 
 		if ((value && *value != '/') ||

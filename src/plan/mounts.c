@@ -458,10 +458,10 @@ static bool may_pass(const char *dir, const struct stat *st)
  */
 static bool is_mountable(const char *path)
 {
-	auto_free char *dir = path_parent(path);
+	auto_free char *dir = geteuid() == 0 ? path_parent(path) : NULL;
 	struct stat st;
 
-	while (geteuid() == 0 && dir[1]) {
+	while (dir && dir[1]) {
 		char *above = path_parent(dir);
 		const bool closed = lstat(dir, &st) == 0 && !may_pass(dir, &st);
 

@@ -210,25 +210,28 @@ static void add_row(struct policy *p, const struct source *source,
 		    const char *dir, const struct row *row)
 {
 	const enum path_list list = kinds[row->kind].list;
-	auto_free char *path = *row->path ? path_join(dir, row->path)
-					  : mem_strdup(dir);
+	char *path = *row->path ? path_join(dir, row->path) : mem_strdup(dir);
 	/* Public files in a hidden directory are shown, unless a user's rule hides them */
 	const bool denied = (row->kind == ROW_SHOWN || row->kind == ROW_OWN) &&
 			    is_hidden(p, RULE_USER, path);
 	const enum rule_place place = denied ? PLACE_HOST : kinds[row->kind].place;
+	auto_free char *again = place != PLACE_HOST || is_obeyed(row) ?
+				mem_strdup(path) : NULL;
 	struct path_rule *rule;
 
-	if (denied && row->kind == ROW_SHOWN)
+	if (denied && row->kind == ROW_SHOWN) {
+		free(path);
 		return;
-	rule = policy_take_literal(p, list, mem_strdup(path),
-		kinds[row->kind].strength, origin_make(source, NULL, row->reason));
+	}
+	rule = policy_take_literal(p, list, path, kinds[row->kind].strength,
+				   origin_make(source, NULL, row->reason));
 	if (rule) {
 		rule->marker = row->marker;
 		rule->keys = row->keys;
 		rule->place = place;
 		rule->obeyed = is_obeyed(row);
-	} else if (place != PLACE_HOST || is_obeyed(row)) {
-		mark_place(&p->paths[list], path, row);
+	} else if (again) {
+		mark_place(&p->paths[list], again, row);
 	}
 }
 
@@ -240,6 +243,15 @@ static void add_in_parents(struct policy *p, const struct source *source,
 	do {
 		add_row(p, source, dir, row);
 	} while (path_up(dir));
+}
+
+/* True if @at is @below in @home */
+static bool is_usual(const char *home, const char *below, const char *at)
+{
+	const size_t n = strlen(home);
+
+	return at && path_is_within(home, at) &&
+	       !strcmp(at[n] ? at + n + 1 : ".", below);
 }
 
 /* Add @row for its directory, for the default place of that if the environment moved
@@ -255,9 +267,9 @@ static void add_default(struct policy *p, const struct source *source,
 
 	if (at)
 		add_row(p, source, at, row);
-	if (below && p->home && row->dir != DIR_HOME)
+	if (below && p->home && !is_usual(p->home, below, at))
 		usual = path_resolve(p->home, below);
-	if (usual && (!at || strcmp(at, usual) != 0))
+	if (usual)
 		add_row(p, source, usual, row);
 	if (below && elsewhere && kinds[row->kind].place == PLACE_HOST)
 		account = path_resolve(p->account_home, below);

@@ -159,7 +159,8 @@ int path_rule_parse(const char *text, const char *base, const char *home,
 
 void path_rule_done(struct path_rule *rule)
 {
-	free(rule->text);
+	if (rule->text != rule->path)
+		free(rule->text);
 	free(rule->path);
 	free(rule->literal);
 	glob_free(rule->glob);

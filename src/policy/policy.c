@@ -356,7 +356,7 @@ struct path_rule *policy_take_literal(struct policy *p, enum path_list list,
 				      struct origin origin)
 {
 	return push_path(p, list, (struct path_rule){
-		.text = mem_strdup(path),
+		.text = path,
 		.path = path,
 		.strength = strength,
 		.origin = origin,

@@ -52,9 +52,10 @@ struct realpath {
 	unsigned int links;
 };
 
-static size_t bucket_of(const char *path)
+/* Of the first @n bytes */
+static size_t bucket_of(const char *path, size_t n)
 {
-	const uint64_t h = text_hash(path);
+	const uint64_t h = text_hash_bytes(path, n);
 
 	return (h ^ h >> 32) % BUCKETS;
 }
@@ -82,23 +83,24 @@ void realpath_free(struct realpath *r)
 	free(r);
 }
 
-static struct known *directory(struct realpath *r, const char *path)
+/* The one that the first @n bytes of @path name */
+static struct known *directory(struct realpath *r, const char *path, size_t n)
 {
-	struct known **bucket = &r->buckets[bucket_of(path)];
+	struct known **bucket = &r->buckets[bucket_of(path, n)];
 	struct known *k;
 	struct stat st;
 
 	for (k = *bucket; k; k = k->next) {
-		if (!strcmp(k->path, path))
+		if (!strncmp(k->path, path, n) && !k->path[n])
 			return k;
 	}
 	k = mem_zalloc(sizeof(*k));
-	k->path = mem_strdup(path);
+	k->path = mem_strndup(path, n);
 	k->fd = -1;
-	if (!strcmp(path, "/")) {
+	if (n == 1) {	/* "/" */
 		k->real = mem_strdup("/");
 	} else {
-		k->real = realpath_follow(r, path, &st);
+		k->real = realpath_follow(r, k->path, &st);
 		k->missing = !S_ISDIR(st.st_mode);
 	}
 	k->next = *bucket;
@@ -127,7 +129,8 @@ static int look_in(struct known *dir, const char *name, const char *path,
 /* The path with all but its last component followed */
 static char *spell(struct realpath *r, const char *path, struct stat *st)
 {
-	auto_free char *parent = path_parent(path);
+	const char *name = path_base(path);
+	const size_t above = (size_t)(name - path);	/* And its slash */
 	struct known *dir;
 	char *real;
 
@@ -135,9 +138,9 @@ static char *spell(struct realpath *r, const char *path, struct stat *st)
 		(void)lstat("/", st);
 		return mem_strdup("/");
 	}
-	dir = directory(r, parent);
-	real = path_join(dir->real, path_base(path));
-	if (!dir->missing && look_in(dir, path_base(path), real, st) == 0)
+	dir = directory(r, path, above > 1 ? above - 1 : 1);
+	real = path_join(dir->real, name);
+	if (!dir->missing && look_in(dir, name, real, st) == 0)
 		return real;
 	if (!dir->missing)
 		note_error(r);

@@ -138,17 +138,20 @@ static bool holds_secret(const char *path, const char *marker)
 	return r < 0 || path_rule_has_marker(marker, buf_str(&text), text.len);
 }
 
+/* *@real becomes the view's */
 static void add_deny(struct view *view, enum path_list list,
-		     const struct path_rule *rule, const char *real,
+		     const struct path_rule *rule, char **real,
 		     const struct stat *st, const char *link,
 		     const struct stat *link_st)
 {
-	if (rule->marker && (!st->st_mode || !holds_secret(real, rule->marker)))
+	const bool two = link && strcmp(link, *real) != 0;
+
+	if (rule->marker && (!st->st_mode || !holds_secret(*real, rule->marker)))
 		return;
 	/* A link that dangles is still there to be held in place */
-	view_add_seen(view, list, real, rule,
-		 link && !strcmp(link, real) ? link_st : st);
-	if (link && strcmp(link, real) != 0)
+	view_take_seen(view, list, take_ptr(*real), rule,
+		       link && !two ? link_st : st);
+	if (two)
 		view_add_seen(view, list, link, rule, link_st);
 }
 
@@ -175,7 +178,7 @@ static int add_path(struct view *view, struct realpath *resolver,
 	if (closed && link)
 		view_add_seen(view, list, link, rule, &link_st);
 	if (!closed)
-		add_deny(view, list, rule, real, &st, link, &link_st);
+		add_deny(view, list, rule, &real, &st, link, &link_st);
 	return 0;
 }
 
@@ -390,14 +393,18 @@ static void hide_copies(struct view *view)
 			writable = view_is_writable(view, r.path);
 		}
 		for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
-			auto_free char *path = mem_printf("%s/%s%s%s", dir,
-				names[k].before, path_base(r.path), names[k].after);
-			const char *name = fd < 0 ? path : path + strlen(dir) + 1;
+			auto_buf struct buf path = { 0 };
 			struct stat st = { 0 };
 
-			if (view_sees(view, fd < 0 ? AT_FDCWD : fd, name, &st) ?
+			buf_adds(&path, dir);
+			buf_addc(&path, '/');
+			buf_adds(&path, names[k].before);
+			buf_adds(&path, path_base(r.path));
+			buf_adds(&path, names[k].after);
+			if (view_sees(view, fd < 0 ? AT_FDCWD : fd, path.p +
+				      (fd < 0 ? 0 : strlen(dir) + 1), &st) ?
 			    S_ISREG(st.st_mode) : writable)
-				view_add_seen(view, r.list, path, r.rule, &st);
+				view_add_seen(view, r.list, path.p, r.rule, &st);
 		}
 	}
 	view_sort(view);

@@ -19,13 +19,13 @@
 #include "policy/pathrule.h"
 #include "view/realpath.h"
 
-struct view_rule *view_add_seen(struct view *view, enum path_list list,
-				const char *path, const struct path_rule *rule,
-				const struct stat *st)
+struct view_rule *view_take_seen(struct view *view, enum path_list list,
+				 char *path, const struct path_rule *rule,
+				 const struct stat *st)
 {
 	struct view_rule *r = vec_push(&view->rules);
 
-	r->path = mem_strdup(path);
+	r->path = path;
 	r->list = list;
 	r->rule = rule;
 	r->mode = st->st_mode;
@@ -38,6 +38,13 @@ struct view_rule *view_add_seen(struct view *view, enum path_list list,
 			st->st_dev, st->st_ino, list, rule,
 		};
 	return r;
+}
+
+struct view_rule *view_add_seen(struct view *view, enum path_list list,
+				const char *path, const struct path_rule *rule,
+				const struct stat *st)
+{
+	return view_take_seen(view, list, mem_strdup(path), rule, st);
 }
 
 struct view_rule *view_add(struct view *view, enum path_list list, const char *path,
@@ -90,6 +97,8 @@ const struct path_rule *view_own_rule(struct view *view, const char *path,
 	return rule;
 }
 
+enum { INSERTED_MAX = 64 };	/* More new rules are sorted with the others */
+
 static int compare(const void *a, const void *b)
 {
 	const struct view_rule *x = a, *y = b;
@@ -105,8 +114,25 @@ void view_sort(struct view *view)
 
 	while (i < r->len && compare(&r->v[i - 1], &r->v[i]) <= 0)
 		i++;
-	if (i < r->len)		/* Else there is nothing to do */
+	if (r->len - i > INSERTED_MAX && i < r->len) {
 		qsort(r->v, r->len, sizeof(*r->v), compare);
+		return;
+	}
+	for (; i < r->len; i++) {	/* Behind those that are sorted */
+		const struct view_rule rule = r->v[i];
+		size_t lo = 0, hi = i;
+
+		while (lo < hi) {
+			const size_t mid = lo + (hi - lo) / 2;
+
+			if (compare(&r->v[mid], &rule) <= 0)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		memmove(&r->v[lo + 1], &r->v[lo], (i - lo) * sizeof(rule));
+		r->v[lo] = rule;
+	}
 }
 
 size_t view_find(const struct view *view, size_t lo, size_t hi, const char *path,

@@ -210,6 +210,10 @@ struct view_rule *view_add(struct view *view, enum path_list list, const char *p
 struct view_rule *view_add_seen(struct view *view, enum path_list list,
 				const char *path, const struct path_rule *rule,
 				const struct stat *st);
+/* The same; the view frees @path */
+struct view_rule *view_take_seen(struct view *view, enum path_list list,
+				 char *path, const struct path_rule *rule,
+				 const struct stat *st);
 
 /* The link at @path is denied: so is what it leads to, unless that holds the
  * link, which would close the whole project
