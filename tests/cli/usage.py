@@ -157,9 +157,14 @@ def the_root_as_start_directory_stays_read_only(t):
     equal(t.run("run", "--quiet", "true", cwd="/").ok().err, "")
 
 
-# Where / may be written, protected names that others make meanwhile are plants:
-# so there is nothing but our own directories that could be taken away
-ALONE = """mount -t tmpfs -o mode=1777 t /var/tmp && mount -o remount,bind,ro / &&
+# Where / may be written, protected names that others make meanwhile are plants, and
+# those that others remove make a plan stale: so there is nothing but our own
+# directories that could be taken away, and the rooms of other tests are covered
+ALONE = """if [ "${CLOCHE_ROOM%/*}" = /opt ]; then
+	mount --rbind "$CLOCHE_ROOM" /mnt && mount -t tmpfs t /opt &&
+	mkdir "$CLOCHE_ROOM" && mount -n --move /mnt "$CLOCHE_ROOM"
+fi &&
+mount -t tmpfs -o mode=1777 t /var/tmp && mount -o remount,bind,ro / &&
 mount -t tmpfs -o mode=1777 t /tmp &&
 exec setpriv --inh-caps=-all --ambient-caps=-all "$@\""""
 
@@ -183,6 +188,7 @@ echo x > /proc/sys/kernel/hostname"""
     for profile in ("default", "srt"):
         r = alone(t, "run", "--profile", profile, "-s", settings, "sh", "-c",
                   script, env={"CLAUDE_TMPDIR": "/var/tmp"})
+        check(t.exists(t.away + "/made"), repr(r))
         equal(t.read(t.away + "/made"), "new\n", repr(r))
         equal(t.read("kept/file"), "old")
         check(not t.exists("moved") and not t.exists(t.home + "/.bashrc"))
