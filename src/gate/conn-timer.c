@@ -103,8 +103,7 @@ int timers_new(struct loop *loop, const unsigned int *ms, struct timers **ret)
 		return r;
 	}
 	for (int i = 0; i < TIMER_KINDS; i++) {
-		t->ms[i] = ms && ms[i] && ms[i] < builtin_ms[i] ? ms[i]
-								: builtin_ms[i];
+		t->ms[i] = ms && ms[i] ? ms[i] : builtin_ms[i];
 		TAILQ_INIT(&t->running[i]);
 	}
 	*ret = t;

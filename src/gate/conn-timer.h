@@ -37,8 +37,8 @@ struct timer {
 	int64_t deadline;	/* 0 if it is not running */
 };
 
-/* @ms[kind] shortens the built-in time of that kind; 0, or longer, leaves it.
- * @ms may be NULL. 0 or a negative errno.
+/* @ms[kind] replaces the built-in time of that kind, unless it is 0. @ms may be
+ * NULL. 0 or a negative errno.
  */
 int timers_new(struct loop *loop, const unsigned int *ms, struct timers **ret);
 

@@ -77,7 +77,7 @@ TEST(a_stopped_timer_does_not_fire_and_a_restarted_one_starts_over)
 	CHECK_INT(first.deadline, 0);
 }
 
-TEST(configured_times_are_capped_at_the_built_in_ones)
+TEST(configured_times_replace_the_built_in_ones)
 {
 	static const unsigned int ms[TIMER_KINDS] = {
 		[TIMER_LINGER] = 1u << 30, [TIMER_PAUSE] = 5,
@@ -87,7 +87,7 @@ TEST(configured_times_are_capped_at_the_built_in_ones)
 	CHECK_INT(timers_new(loop, ms, &timers), 0);
 	start(&first, TIMER_LINGER, "never");
 	start(&second, TIMER_PAUSE, "p!");
-	CHECK(first.deadline - timer_now() <= 2000);
+	CHECK(first.deadline - timer_now() > 600000);
 	CHECK_INT(loop_run(loop), 0);
 	CHECK_STR(trace, "p!");
 }

@@ -52,7 +52,10 @@ def until(s, end):
 def say(raw, host="127.0.0.1", port=3128):
     s = connect(host, port)
     s.sendall(raw)
-    s.shutdown(socket.SHUT_WR)
+    try:
+        s.shutdown(socket.SHUT_WR)
+    except OSError:    # Reset by then: everything() says so
+        pass
     return everything(s)
 def tunnel(where):
     s = connect()

@@ -10,7 +10,7 @@
  *   --host-port/--publish PORT, --capture PORT
  *   --parent URL, --http-proxy-port PORT, --socks-proxy-port PORT
  *   --ask yes|no|session	the answer to prompts; without it there are none
- *   --ms KIND=MS		a shorter time of gate/conn-timers.def
+ *   --ms KIND=MS		another time of gate/conn-timers.def
  *   --conns N			fewer connections
  *   --nofile N			as many descriptors for the gate
  *   --origin COMMAND		runs on the host side; READY on its stdout first

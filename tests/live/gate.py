@@ -190,6 +190,7 @@ def ask(host, slow=False):
     head = b"CONNECT %s:7000 HTTP/1.0\\r\\n\\r\\n" % host
     for i in range(0, len(head), 1 if slow else len(head)): s.sendall(head[i:i + (1 if slow else len(head))])
     words = until(s, b"\\r\\n\\r\\n")[9:12]
+    if words != b"200": return words, b""    # It may be closed by now
     s.sendall(b"ping"); s.shutdown(socket.SHUT_WR)
     return words, everything(s)[:9]
 print(ask(b"good.test"), ask(b"good.test", True), ask(b"bad.test")[0], ask(b"127.0.0.1")[0])
