@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -229,6 +230,10 @@ ssize_t fs_write_now(int fd, const void *data, size_t n)
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
+	if (S_ISSOCK(st.st_mode)) {
+		done = send(fd, data, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+		return done < 0 ? -errno : done;
+	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
 		own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,22 @@
 #include "test.h"
 
 /* The message for a shortage of descriptors must not blame the file */
+TEST(fs_write_now_does_not_wait_for_the_reader_of_a_socket)
+{
+	int pair[2];
+	char data[4096] = { 0 };
+	ssize_t r;
+
+	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	while ((r = fs_write_now(pair[0], data, sizeof(data))) > 0)
+		;
+	CHECK_INT(r, -EAGAIN);
+	CHECK_INT(read(pair[1], data, 1), 1);
+	(void)close(pair[1]);
+	CHECK(fs_write_now(pair[0], data, 1) < 0);	/* And no SIGPIPE */
+	(void)close(pair[0]);
+}
+
 TEST(an_unreadable_file_gives_an_error_and_a_message)
 {
 	auto_buf struct buf b = { 0 };
