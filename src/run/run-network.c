@@ -240,12 +240,14 @@ static uint64_t inode_of(struct run_network *n,
 
 /* Whose socket a refusal was about: @client's, or @inode. Not free, and not worth
  * more than a part of our time, or a command could put its own time limit off: in
- * a flood the first ones tell.
+ * a flood the first ones tell. What counts is our own time: on a busy machine one
+ * look may last longer than all that a flood is given.
  */
 static pid_t look_for(struct run_network *n,
 		      const struct listener_client *client, uint64_t inode)
 {
 	const int64_t now = now_ms(CLOCK_MONOTONIC);
+	const int64_t used = now_ms(CLOCK_THREAD_CPUTIME_ID);
 	pid_t pid = 0;
 
 	if (now - n->looks_since > 1000) {
@@ -259,7 +261,7 @@ static pid_t look_for(struct run_network *n,
 	if (inode)
 		pid = n->last_seen = socket_owner_find(n->run->sandbox.pid,
 						     inode, n->last_seen);
-	n->looks_ms += now_ms(CLOCK_MONOTONIC) - now;
+	n->looks_ms += now_ms(CLOCK_THREAD_CPUTIME_ID) - used;
 	return pid;
 }
 
