@@ -68,6 +68,21 @@ def need(program):
     return path
 
 
+def need_keys():
+    """Wait for room in the quota of kernel keys. All tests of a user share it, every run
+    takes one, and the kernel gives those of ended runs back with a delay.
+    """
+    def has_room():
+        try:
+            with open("/proc/key-users") as file:
+                mine = [row.split() for row in file if row.split()[0] == f"{os.getuid()}:"]
+        except FileNotFoundError:
+            return True		# A kernel without keys
+        return all(2 * int(used) < int(limit) for row in mine
+                   for used, limit in (part.split("/") for part in row[3:5]))
+    wait_until(has_room, "half of the user's kernel keys")
+
+
 def long(quick, patient):
     """How often: @quick in `make test`, @patient in `make check-long`"""
     return patient if LONG else quick
@@ -162,7 +177,7 @@ class Started(subprocess.Popen):
             said = getattr(self.stderr, "buffer", self.stderr).read() or b""
         except (AttributeError, OSError, ValueError):
             pass		# It has none, or that was read and closed
-        return f"{str(self.args)[:1000]}: {self.poll()}, err {said[-2000:]!r}"
+        return f"{str(self.args)[:200]}: {self.poll()}, err {said[-2000:]!r}"
 
     def __exit__(self, failure, value, trace):
         if failure:
@@ -435,7 +450,7 @@ def _remove(path):
 def _show_programs(t):
     """What the programs of a test that failed have said: its cause may be there"""
     if t and t.last:
-        print(f"# the last program to end: {str(t.last.argv)[:1000]}: {t.last!r}")
+        print(f"# the last program to end: {str(t.last.argv)[:200]}: {t.last!r}")
     for p in Started.all[-8:]:
         print("# started:", p.story())
 
@@ -461,9 +476,9 @@ def _in_child(function, root, seconds):
         print(f"# skipped: {reason}")
         return EXIT_SKIPPED
     except BaseException:  # A test's fault of any kind is a failure
+        _show_programs(t)
         for line in traceback.format_exc().splitlines()[-12:]:
             print("#", line)
-        _show_programs(t)
         return 1
 
 

@@ -195,6 +195,7 @@ def keys_of_the_kernel_keyring_are_unreachable(t):
               '$look && echo outside; '
               'for p in default home srt; do '
               '"$0" run --profile $p -- $look && echo inside; done; :')
+    need_keys()
     r = t.outside(keyctl, "session", "-", "sh", "-c", script, CLOCHE)
     contains(r.out, "outside")
     lacks(r.out, "inside")

@@ -151,6 +151,7 @@ def the_kernel_keyring_can_hold_the_key(t):
               "printf v | $0 secret set A --backend file --keyring cloche-key;"
               "$0 secret get A --backend file --keyring cloche-key;"
               "$0 secret get A --backend file --keyring other")
+    need_keys()
     r = t.outside(keyctl, "session", "-", "sh", "-c", script, CLOCHE)
     if any(os.strerror(e) in r.err for e in (errno.EPERM, errno.ENOSYS)):
         skip("the kernel was built without key rings, or forbids them here")
@@ -168,6 +169,7 @@ def a_key_in_the_user_keyring_works_in_any_session(t):
               f"printf v | $0 secret set A --backend file --keyring {name}; "
               f"$0 secret get A --backend file --keyring {name}; "
               f"{keyctl} unlink $id @u >/dev/null")
+    need_keys()
     r = t.outside(keyctl, "session", "-", "sh", "-c", script, CLOCHE)
     if r.code == 77 or os.strerror(errno.ENOSYS) in r.err:
         skip("the kernel was built without key rings, or forbids them here")
