@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from alone import alone
 from hello import Ears
 from tap import *
 
@@ -117,8 +118,8 @@ def a_writable_root_excludes_proc_sys(t):
     contains(outside, "wrote /proc/self/oom_score_adj", "the control")
     if os.getuid() == 0:
         contains(outside, "wrote /sys/kernel/mm/ksm/run", "the control")
-    r = t.shell(f"{again}; echo new > {t.away}/made",
-                options=NONE + ("--write", "/"))
+    r = alone(t, CLOCHE, "run", *NONE, "--write", "/", "--", "sh", "-c",
+              f"{again}; echo new > {t.away}/made")
     equal((r.out, t.read(t.away + "/made")), ("", "new\n"), repr(r))
 
 
