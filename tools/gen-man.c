@@ -301,7 +301,9 @@ static void add_setting(struct buf *out, const struct setting *row)
 	    row->guard != GUARD_FLAG_ONLY)
 		page_text(out, row->ask < ASK_NEVER ?
 			  " From a repository: what you approve." :
-			  " From a repository: only what tightens.");
+			  row->tighten != TIGHTEN_NEVER ?
+			  " From a repository: only what tightens." :
+			  row->type != TYPE_PROFILE ? " Not from a repository." : "");
 	buf_addc(out, '\n');
 }
 
