@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/harness/bwrapped.py - what a command sees in a bwrap's sandbox
 
-REPORT is a script that tells; facts() makes two tellings comparable.
+REPORT is a script that prints it; facts() makes two such reports comparable.
 """
 
 import os
@@ -9,7 +9,7 @@ import re
 
 NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
 
-# What the command tells, a section each. Not every world has a /proc.
+# One section for each kind of fact. Not every sandbox of the tests has a /proc.
 REPORT = r"""
 echo @id; id -u; id -g
 echo @where; pwd; echo "$PWD"; umask

@@ -144,7 +144,7 @@ def export_with_kills(t, options, kills, chance, meanwhile=lambda: None):
             return tries
         tries += 1
         if tries > 10 * kills + 10:
-            raise AssertionError(f"no end: {err!r}")
+            raise AssertionError(f"no export succeeded in {tries} tries: {err!r}")
 
 
 def main():

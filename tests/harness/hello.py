@@ -6,7 +6,7 @@ import socket
 import threading
 
 
-# For a command inside: a tunnel through the proxy, and the first line it is told
+# For a command inside: a tunnel through the proxy, and the first line of the answer
 FETCH = r'''
 import socket, sys
 def tunnel(where, port=3128):

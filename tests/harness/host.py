@@ -7,7 +7,7 @@
     asked()					# names that a DNS server heard of
 
 The script starts anew in a network and a mount namespace: the addresses are
-local to it, a DNS server knows them, ports are nobody else's. As an ordinary
+local to it, a DNS server knows them, no other process uses its ports. As an ordinary
 user that takes a user namespace; our own number stays what it is.
 """
 
@@ -44,7 +44,7 @@ def _cover(path, text):
 
 
 def _answer(query, names):
-    """What our DNS server says; None for nothing at all"""
+    """The answer of our DNS server; None: it does not answer"""
     labels, at = [], 12
     while query[at]:
         labels.append(query[at + 1:at + 1 + query[at]].decode())

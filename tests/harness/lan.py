@@ -180,7 +180,7 @@ class Lan:
              names or "", *without],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         if self.held.stdout.readline() != b"up\n":
-            raise AssertionError("no LAN")
+            raise AssertionError("the namespaces of the LAN could not be set up")
 
     def enter(self):
         return ["nsenter", "--preserve-credentials", "-U", "-m", "-n",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/harness/reference.py - what a policy means, said a second time
+"""tests/harness/reference.py - what a policy means, implemented a second time
 
 Written from the specification alone, for the property test to compare with:
 
@@ -11,10 +11,10 @@ Written from the specification alone, for the property test to compare with:
 * A denial through a symbolic link covers the link and what it leads to. An
   allowance through a link that a command could have planted gives nothing
   that the other rules do not give already.
-* A hidden directory is empty but for what other rules show inside it; a
-  hidden file is there and cannot be opened.
-* What is protected inside something writable, and every directory on the way
-  to it, cannot be renamed.
+* A hidden directory is empty except for paths that other rules show in it; a
+  hidden file exists and cannot be opened.
+* A protected path in a writable directory, and every directory above it, cannot
+  be renamed.
 """
 
 import os

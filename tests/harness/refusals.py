@@ -19,14 +19,14 @@ def targets(found, kind):
     return [v["target"] for v in found if v["kind"] == kind]
 
 
-def told(p, *parts):
-    """Wait until it says that an edit does not count, with these words"""
+def wait_for_rejected_edit(p, *parts):
+    """Wait for the message that an edit does not count, which contains @parts"""
     while line := p.stderr.readline().decode():
         if "the old ones hold" in line:
             for part in parts:
                 contains(line, part)
             return
-    check(False, "it ended without a word")
+    check(False, "the run ended without a message about the edit")
 
 
 def need_fuse():
@@ -36,7 +36,7 @@ def need_fuse():
         skip(f"/dev/fuse: {error}")
 
 
-# Reads what stands behind it until it cannot, and tells
+# Reads each file in its arguments until that is refused, and prints it
 UNTIL_HIDDEN = """echo ready; read line
 for f; do
     while cat $f 2>&-; do sleep 0.02; done

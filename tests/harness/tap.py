@@ -95,7 +95,7 @@ def note(*words):
 
 def check(condition, *words):
     if not condition:
-        raise AssertionError(" ".join(str(w) for w in words) or "is false")
+        raise AssertionError(" ".join(str(w) for w in words) or "the condition is false")
 
 
 def equal(got, want, *words):
@@ -126,7 +126,7 @@ def wait_until(condition, what, seconds=RUN_SECONDS):
         if value:
             return value
         if time.monotonic() > end:
-            raise AssertionError(f"not in {seconds} s: {what}")
+            raise AssertionError(f"waited {seconds} s for: {what}")
         time.sleep(0.005)
 
 
@@ -156,8 +156,8 @@ class Result:
 
 
 class Started(subprocess.Popen):
-    """A program under way. Who leaves `with` by a failure does not wait for it:
-    it may wait for what the test would have done next.
+    """A running program. If the body of `with` fails, the program is killed instead of
+    waited for: it may wait for what the test would have done next.
     """
     all = []
 
@@ -166,7 +166,7 @@ class Started(subprocess.Popen):
         Started.all.append(self)
 
     def story(self):
-        """What is left of its messages, and how it ended: why a test may have failed"""
+        """Its remaining messages and its exit status, for the log of a failed test"""
         said = b""
         try:
             self.wait(1)	# What has closed its output is about to end
@@ -240,7 +240,7 @@ class Context:
         return os.path.lexists(os.path.join(self.dir, path))
 
     def freeze(self):
-        """Make what mounts freeze even without an observer, as it exists"""
+        """Make the protected files that have a mount without an observer, if they exist"""
         for name in (".claude/settings.json", ".claude/settings.local.json",
                      ".srt-settings.json"):
             self.write(f"{self.home}/{name}", "{}")
@@ -448,7 +448,7 @@ def _remove(path):
 
 
 def _show_programs(t):
-    """What the programs of a test that failed have said: its cause may be there"""
+    """Print the messages of a failed test's programs: the cause may be among them"""
     if t and t.last:
         print(f"# the last program to end: {str(t.last.argv)[:200]}: {t.last!r}")
     for p in Started.all[-8:]:

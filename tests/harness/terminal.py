@@ -103,7 +103,7 @@ class Terminal:
         end = time.monotonic() + seconds
         while self.code is None:
             if time.monotonic() > end:
-                raise AssertionError(f"{self.argv} still runs; it said "
+                raise AssertionError(f"{self.argv} still runs; its output is "
                                      f"{self.text[-2000:]!r}")
             if not self._read(min(0.05, end - time.monotonic())):
                 _, status = os.waitpid(self.pid, 0)

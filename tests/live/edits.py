@@ -175,7 +175,7 @@ def an_unparsable_edit_changes_nothing(t):
         if step is close and os.geteuid() == 0:
             continue	# For root nothing is unreadable
         step()
-        told(p, path)
+        wait_for_rejected_edit(p, path)
         equal(ask(p, "get", server.port), "200", step.__name__)
         control = Server()
         allow(t, server.port, control.port)
@@ -192,7 +192,7 @@ def an_edit_followed_by_a_removal_changes_nothing(t):
     allow(t, server.port)
     os.unlink(path)
     os.kill(p.pid, signal.SIGCONT)
-    told(p, path)
+    wait_for_rejected_edit(p, path)
     equal(ask(p, "get", server.port), "200")
     end(p)
 

@@ -309,7 +309,7 @@ def an_invalid_edit_is_reported_and_changes_nothing(t):
         with open(settings + ".new", "w") as file:
             file.write(text)
         os.rename(settings + ".new", settings)
-        told(p, settings)
+        wait_for_rejected_edit(p, settings)
     check(not os.path.exists(late), "it was let through")
     with open(settings + ".new", "w") as file:
         file.write(good)
