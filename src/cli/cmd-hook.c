@@ -533,7 +533,8 @@ static void find_fault(const struct hook_target *t, struct buf *why)
 }
 
 /* 0 if the commands of @agent come into the sandbox, 1 if not */
-static int print_status(const struct agent *agent, const char *scope, struct err *err)
+static int print_status(const struct agent *agent, const char *scope, bool json,
+			struct err *err)
 {
 	auto_free char *self = own_path();
 	const bool shim = !strcmp(scope, "user") && shim_holds_commands(agent->name);
@@ -545,6 +546,7 @@ static int print_status(const struct agent *agent, const char *scope, struct err
 	const struct hook_target target = { .agent = agent, .file = file,
 		.program = self, .prefix = prefix };
 	auto_buf struct buf why = { 0 }, off = { 0 };
+	bool held;
 
 	if (!file)
 		return err->code;
@@ -552,22 +554,24 @@ static int print_status(const struct agent *agent, const char *scope, struct err
 		shim_agent_check(agent, &why);
 	else
 		find_fault(&target, &why);
-	if (why.len) {
-		terminal_line(stdout, "%s: %s", agent->name, buf_str(&why));
-		return 1;
-	}
-	if (claude && strcmp(scope, "managed") != 0 && !shim)
+	if (!why.len && claude && strcmp(scope, "managed") != 0 && !shim)
 		hook_tell_switched_off(&off);
-	if (off.len) {
+	held = !why.len && !off.len;
+	if (held)
+		buf_addf(&why, "commands run in the sandbox, tried with one (%s)%s",
+			 shim && !claude ? "by its shim" : file, prefix || shim ? "" :
+			 agent->id == AGENT_CURSOR ? "; whether Cursor calls the hook was not tried" :
+			 "; prompts show the rewritten line");
+	if (json)
+		print_json(json_pack("{s:i, s:s, s:b, s:o}", "version", 1,
+				     "agent", agent->name, "sandboxed", held, "detail",
+				     json_text(buf_str(off.len ? &off : &why))),
+			   JSON_COMPACT);
+	else if (off.len)
 		fputs(buf_str(&off), stdout);
-		return 1;
-	}
-	terminal_line(stdout, "%s: commands run in the sandbox, tried with one (%s)%s",
-		      agent->name, shim && !claude ? "by its shim" : file,
-		      prefix || shim ? "" :
-		      agent->id == AGENT_CURSOR ? "; whether Cursor calls the hook was not tried" :
-		      "; prompts show the rewritten line");
-	return 0;
+	else
+		terminal_line(stdout, "%s: %s", agent->name, buf_str(&why));
+	return held ? 0 : 1;
 }
 
 int cmd_hook_status(struct call *call, struct err *err)
@@ -577,7 +581,7 @@ int cmd_hook_status(struct call *call, struct err *err)
 
 	if (!agent)
 		return fail_hook(call, call->count ? call->args[0] : NULL, err);
-	return print_status(agent, scope ? scope : "user", err);
+	return print_status(agent, scope ? scope : "user", call_flag(call, "json"), err);
 }
 
 /* install, print and uninstall */

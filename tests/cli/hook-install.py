@@ -306,6 +306,10 @@ def install_leaves_invalid_json_unchanged(t):
 def status_runs_the_hook_and_names_what_disables_it(t):
     def status(agent, code):
         r = t.run("hook", "status", agent).ended(code)
+        found = json.loads(t.run("hook", "status", agent, "--json").ended(code).out)
+        equal((found["version"], found["agent"], found["sandboxed"]),
+              (1, agent, code == 0))
+        contains(r.out, found["detail"].splitlines()[0])
         return r.out
 
     for agent in FILES:
