@@ -3,8 +3,9 @@
  * gate/resolver-process.c - the process that calls getaddrinfo()
  *
  * Each name is looked up in a child, which is ended by its own alarm if it takes
- * too long. With RESOLVE_HELPERS_MAX children, requests wait in the socket. The
- * end of the socket ends all of them.
+ * too long. With RESOLVE_HELPERS_MAX children, requests wait in the socket; names that are
+ * late by then are not looked up, or a name server that does not answer would delay all names
+ * for as long as it was asked. The end of the socket ends all of them.
  */
 
 #include "gate/resolver.h"
@@ -21,9 +22,11 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/nsswitch.h"
+#include "base/sys.h"
 #include "gate/address.h"
 #include "gate/gate-confine.h"
 #include "ipc/helper-program.h"
@@ -130,6 +133,8 @@ static int start_lookup(int sock, resolve_fn fn, const sigset_t *signals)
 	if (recv(sock, &in, sizeof(in), 0) != sizeof(in) ||
 	    !memchr(in.name, 0, sizeof(in.name)))
 		_exit(1);
+	if (in.deadline <= now_ms(CLOCK_MONOTONIC))
+		return 0;
 	out.id = in.id;
 	pid = fork();
 	if (!pid) {

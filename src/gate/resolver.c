@@ -213,7 +213,7 @@ static const struct recent *find_recent(const struct lookup *r,
 
 static bool send_question(const struct question *q)
 {
-	struct resolve_request out = { .id = q->id };
+	struct resolve_request out = { .id = q->id, .deadline = q->timer.deadline };
 
 	memcpy(out.name, q->name, sizeof(out.name));
 	return send(q->resolver->source.fd, &out, sizeof(out),
@@ -233,14 +233,15 @@ static struct question *new_question(struct lookup *r, const char *name)
 	q->resolver = r;
 	q->id = ++r->last_id;
 	memcpy(q->name, name, strlen(name) + 1);
+	q->timer = (struct timer){ .fn = on_deadline, .arg = q };
+	timer_start(r->timers, &q->timer, TIMER_RESOLVE);
 	if (r->source.fd >= 0 && !send_question(q) && errno != EPIPE) {
+		timer_stop(r->timers, &q->timer);
 		free(q);
 		return NULL;
 	}
-	q->timer = (struct timer){ .fn = on_deadline, .arg = q };
 	LIST_INSERT_HEAD(&r->questions, q, link);
 	r->count++;
-	timer_start(r->timers, &q->timer, TIMER_RESOLVE);
 	return q;
 }
 

@@ -48,9 +48,12 @@ struct resolve_answer {
 	struct resolve_address v[RESOLVE_ADDRESSES_MAX];
 };
 
-/* Messages between the gate and the resolver; the name is NUL-terminated */
+/* Messages between the gate and the resolver; the name is NUL-terminated. At @deadline, of
+ * CLOCK_MONOTONIC in ms, no connection waits for the answer any more.
+ */
 struct resolve_request {
 	uint64_t id;
+	int64_t deadline;
 	char name[HOST_NAME_MAX_LEN + 1];
 };
 

@@ -42,12 +42,17 @@ static pid_t start(int *sock)
 	return pid;
 }
 
-static void ask(int sock, uint64_t id, const char *name)
+static void ask_until(int sock, uint64_t id, const char *name, int64_t deadline)
 {
-	struct resolve_request out = { .id = id };
+	struct resolve_request out = { .id = id, .deadline = deadline };
 
 	memcpy(out.name, name, strlen(name) + 1);
 	CHECK_INT(send(sock, &out, sizeof(out), 0), sizeof(out));
+}
+
+static void ask(int sock, uint64_t id, const char *name)
+{
+	ask_until(sock, id, name, INT64_MAX);
 }
 
 static void check_answer(int sock, uint64_t id)
@@ -115,6 +120,19 @@ TEST(slow_lookups_do_not_delay_others_up_to_the_limit)
 	CHECK_INT(recv(sock, &(char){ 0 }, 1, MSG_DONTWAIT), -1);
 	CHECK_INT(errno, EAGAIN);
 	CHECK(count_helpers(pid) <= RESOLVE_HELPERS_MAX);
+	end(pid, sock);
+}
+
+TEST(a_name_whose_deadline_has_passed_is_not_looked_up)
+{
+	int sock;
+	const pid_t pid = start(&sock);
+
+	for (uint64_t i = 2; i < 4; i++) {
+		ask_until(sock, 1, "name", 1);
+		ask(sock, i, "name");
+		check_answer(sock, i);
+	}
 	end(pid, sock);
 }
 
