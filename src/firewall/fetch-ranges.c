@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,13 +75,15 @@ static int take(const char *url, const struct buf *text, struct range_list *ret,
 static int fetch(const char *url, struct buf *ret, struct err *err)
 {
 	auto_close int out = memfd_create("ranges", MFD_CLOEXEC);
+	/* A document without an end must not fill the memory until the time is over */
+	static const struct rlimit most = { JSON_TEXT_MAX, JSON_TEXT_MAX };
 	const pid_t pid = out < 0 ? -1 : fork();
 	int status;
 
 	if (pid < 0)
 		return fail_errno(err, "cannot start curl");
 	if (pid == 0) {
-		if (dup2(out, STDOUT_FILENO) >= 0)
+		if (setrlimit(RLIMIT_FSIZE, &most) == 0 && dup2(out, STDOUT_FILENO) >= 0)
 			(void)execlp("curl", "curl", "-q", "-fsS", "--max-time",
 				     FETCH_SECONDS, "--", url, (char *)NULL);
 		_exit(EXIT_NOT_FOUND);

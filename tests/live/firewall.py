@@ -477,6 +477,10 @@ class Meta(http.server.BaseHTTPRequestHandler):
         text = open(sys.argv[2]).read()
         self.send_response(200 if text else 503)
         self.end_headers()
+        n = 0
+        while text == "endless":
+            try: n += self.wfile.write(b" " * 65536)
+            except OSError: return print(n, flush=True)
         self.wfile.write(text.encode())
     def log_message(self, *_): pass
 server = http.server.HTTPServer((sys.argv[1], 8088), Meta)
@@ -510,6 +514,10 @@ def networks_are_fetched_from_an_allowed_host_and_stored(t, w):
             contains(w.firewall(*up).ok().err, "the last good list is used")
             equal(w.connect(BAD), "hello", text)
             check(refused(w.connect(NEIGHBOUR)), text)
+        # More than a document may have, and than sockets hold
+        t.write(document, "endless")
+        contains(w.firewall(*up).ok().err, "the last good list is used")
+        check(int(server.stdout.readline()) < 64 << 20)
         # A host that is not allowed is not asked
         r = w.firewall(*up[:-1], f"http://{BAD}:8088/meta").ok()
         contains(r.err, "only the addresses")
