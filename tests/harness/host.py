@@ -4,6 +4,7 @@
     from host import *
     own_host({"good.test": "93.184.216.34"})	# before main()
     own_host({"a.test": ["93.184.216.34", "127.0.0.1"], "b.test": "servfail"})
+    own_host({"c.test": lambda query: b"bytes"})	# any answer
     asked()					# names that a DNS server heard of
 
 The script starts anew in a network and a mount namespace: the addresses are
@@ -53,6 +54,8 @@ def _answer(query, names):
     with open(os.path.join(os.environ["TMPDIR"], "asked"), "a") as file:
         file.write(name + "\n")
     known, record = names.get(name), b""
+    if callable(known):
+        return known(query)
     if isinstance(known, list):		# In turns
         if kind == A:
             known.append(known.pop(0))
@@ -107,7 +110,7 @@ def own_host(names, search=""):
     call("ip", "addr", "add", "198.51.100.1/32", "dev", "lo")
     for address in {a for value in names.values() for a in
                     (value if isinstance(value, list) else [value])}:
-        if "." in address and address[0].isdigit() and \
+        if isinstance(address, str) and "." in address and address[0].isdigit() and \
                 not address.startswith("127."):
             call("ip", "route", "add", "local", address, "dev", "lo")
     if IS_ROOT:
