@@ -269,22 +269,59 @@ static void keep_owner(int dirfd, const char *name, int fd)
 		return;
 }
 
+/* True if fs_batch_sync() will sync the file system of @fd */
+static bool batch_add(struct fs_batch *batch, int fd)
+{
+	struct stat st;
+	size_t i = 0;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	while (i < batch->n && batch->dev[i] != st.st_dev)
+		i++;
+	if (i < batch->n)
+		return true;
+	if (i == FS_BATCH_MAX ||
+	    (batch->fd[i] = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0)
+		return false;
+	batch->dev[i] = st.st_dev;
+	batch->n++;
+	return true;
+}
+
+int fs_batch_sync(struct fs_batch *batch)
+{
+	int r = 0;
+
+	for (; batch->n; batch->n--) {
+		if (syncfs(batch->fd[batch->n - 1]) < 0)
+			r = -errno;
+		close(batch->fd[batch->n - 1]);
+	}
+	return r;
+}
+
 static int write_and_rename(int dirfd, const char *temporary, const char *name,
-			    int fd, const void *data, size_t n, mode_t mode)
+			    int fd, const void *data, size_t n, mode_t mode,
+			    struct fs_batch *batch)
 {
 	int r = fs_write_all(fd, data, n);
+	bool later;
 
 	if (r < 0)
 		return r;
 	keep_owner(dirfd, name, fd);
-	if (fchmod(fd, mode) < 0 || fsync(fd) < 0 ||
+	later = batch && batch_add(batch, fd);
+	if (fchmod(fd, mode) < 0 || (!later && fsync(fd) < 0) ||
 	    renameat(dirfd, temporary, dirfd, name) < 0)
 		return -errno;
+	if (!later)
+		(void)fsync(dirfd);	/* The file is whole either way */
 	return 0;
 }
 
-int fs_replace(int dirfd, const char *name, const void *data, size_t n,
-	       mode_t mode, struct err *err)
+int fs_replace_later(int dirfd, const char *name, const void *data, size_t n,
+		     mode_t mode, struct fs_batch *batch, struct err *err)
 {
 	char temporary[256];
 	auto_close int fd = -1;
@@ -298,14 +335,19 @@ int fs_replace(int dirfd, const char *name, const void *data, size_t n,
 	if (fd < 0)
 		return fail_errno(err, "cannot write beside '%s'", name);
 
-	r = write_and_rename(dirfd, temporary, name, fd, data, n, mode);
+	r = write_and_rename(dirfd, temporary, name, fd, data, n, mode, batch);
 	if (r < 0) {
 		(void)unlinkat(dirfd, temporary, 0);
 		return fail(err, r, "cannot replace '%s': %s", name,
 			    strerror(-r));
 	}
-	(void)fsync(dirfd);	/* The file is whole either way */
 	return 0;
+}
+
+int fs_replace(int dirfd, const char *name, const void *data, size_t n,
+	       mode_t mode, struct err *err)
+{
+	return fs_replace_later(dirfd, name, data, n, mode, NULL, err);
 }
 
 static int open_dir(const char *path)

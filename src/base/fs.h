@@ -13,6 +13,8 @@
 struct buf;
 struct err;
 
+enum { FS_BATCH_MAX = 8 };	/* File systems that fs_batch_sync() syncs */
+
 /* Read @path (relative to @dirfd), a regular file of at most @max bytes, to
  * the end of @b. 0, -ENOENT, -EFBIG, -EISDIR, or another negative errno.
  */
@@ -83,6 +85,25 @@ ssize_t fs_write_now(int fd, const void *data, size_t n);
  */
 int fs_replace(int dirfd, const char *name, const void *data, size_t n,
 	       mode_t mode, struct err *err);
+
+/**
+ * struct fs_batch - Replaced files that are to be synced together
+ * @fd:		A file on each file system of them
+ */
+struct fs_batch {
+	size_t n;
+	dev_t dev[FS_BATCH_MAX];
+	int fd[FS_BATCH_MAX];
+};
+
+/* As fs_replace(), but durable only after fs_batch_sync(): a loss of power before that
+ * may leave an empty file. With more than FS_BATCH_MAX file systems it is as fs_replace().
+ */
+int fs_replace_later(int dirfd, const char *name, const void *data, size_t n,
+		     mode_t mode, struct fs_batch *batch, struct err *err);
+
+/* Sync the file systems of @batch, and empty it. 0 or a negative errno. */
+int fs_batch_sync(struct fs_batch *batch);
 
 /* Open the directory @path, making what is missing with @mode, but never $HOME
  * itself. The descriptor (O_DIRECTORY, not O_PATH), or a negative errno.

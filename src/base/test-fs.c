@@ -86,3 +86,25 @@ TEST(flock_waits_for_a_lock_up_to_its_timeout)
 	CHECK_INT(fs_flock_within(ours, LOCK_EX, 0), 0);
 	CHECK_INT(fs_flock_within(-1, LOCK_EX, 0), -EBADF);
 }
+
+TEST(files_replaced_in_a_batch_are_complete_before_the_sync)
+{
+	auto_close int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct fs_batch batch = { 0 };
+	struct stat st;
+
+	CHECK_INT(fs_replace_later(dir, "a", "1", 1, 0600, &batch, NULL), 0);
+	CHECK_INT(fs_replace_later(dir, "a", "22", 2, 0640, &batch, NULL), 0);
+	CHECK_INT(batch.n, 1);
+	CHECK_STR(test_read(test_path("a")), "22");
+	CHECK_INT(stat(test_path("a"), &st), 0);
+	CHECK_INT(st.st_mode & 0777, 0640);
+	CHECK_INT(fs_batch_sync(&batch), 0);
+	CHECK_INT(batch.n, 0);
+
+	/* One more than the batch has file systems for is synced at once */
+	batch = (struct fs_batch){ .n = FS_BATCH_MAX };
+	CHECK_INT(fs_replace_later(dir, "a", "3", 1, 0600, &batch, NULL), 0);
+	CHECK_INT(batch.n, FS_BATCH_MAX);
+	CHECK_STR(test_read(test_path("a")), "3");
+}

@@ -123,7 +123,8 @@ static bool sweep_after(void *arg, const struct journal *j)
 	const struct quarantine_config quarantine = { replay->state, j->run,
 					     replay->sink };
 
-	return !err_is_shortage(-scan_roots(&quarantine, j, replay->home, NULL));
+	return !err_is_shortage(-scan_roots(&quarantine, j, replay->home, NULL)) &&
+	       quarantine_sync(NULL) == 0;
 }
 
 void planted_replay(const char *state, const char *home,
@@ -701,6 +702,8 @@ int planted_finish(struct planted *b, bool changed, bool seen, bool watched,
 		r = planted_scan_all(&second, b->later, NULL, !watched, err);
 	if (r < 0 && !err_is_shortage(-r))
 		r = scan_roots(&s.quarantine, &b->journal, view->policy->home, err);
+	if (r == 0)
+		r = quarantine_sync(err);
 	if (r == 0)
 		planted_drop(b);
 	return r;

@@ -6,6 +6,12 @@
  * opened once, from the root, without following any link, and everything is done
  * by that descriptor. The record is written before the move: a crash can leave a
  * record of a file that was not moved, never a moved file without a record.
+ *
+ * That holds after a loss of power too, because each file is synced before the next
+ * step. A sync takes milliseconds and a command can plant thousands of files, so the
+ * entries after the first QUARANTINE_SYNCED_MAX are synced together. The run's journal
+ * is on the disk before the first of them is made and is removed after the sync:
+ * a loss of power in between leaves it, and the next run looks for planted files again.
  */
 
 #include "guard/quarantine.h"
@@ -50,6 +56,26 @@ static void make_id(char ret[QUARANTINE_ID_SIZE])
 	ret[sizeof(random)] = 0;
 }
 
+/* Of this process: entries made, and what of them is not on the disk */
+static unsigned int entries_made;
+static struct fs_batch unsynced;
+
+static int write_kept(int dir, const char *name, const char *text, size_t n,
+		      mode_t mode, struct err *err)
+{
+	return fs_replace_later(dir, name, text, n, mode,
+				entries_made > QUARANTINE_SYNCED_MAX ?
+				&unsynced : NULL, err);
+}
+
+int quarantine_sync(struct err *err)
+{
+	const int r = fs_batch_sync(&unsynced);
+
+	return r < 0 ? fail(err, r, "cannot write planted files to the disk: %s",
+			    strerror(-r)) : 0;
+}
+
 static int open_store(const char *state, struct err *err)
 {
 	return fs_open_private_below(state, "quarantine", err);
@@ -77,12 +103,14 @@ static int make_entry(const char *state, const char *path, const char *run,
 	if (dir < 0)
 		return fail_errno(err, "cannot open '%s' in quarantine",
 				  id);
+	if (entries_made++ == QUARANTINE_SYNCED_MAX && syncfs(dir) < 0)
+		return fail_errno(err, "cannot write the journal to the disk");
 	violation_time(now_ms(CLOCK_REALTIME), when);
 	meta = json_pack("{s:i, s:s, s:s, s:s, s:s, s:b}", "v", 1, "path",
 			 encoded, "time", when, "run", run ? run : "",
 			 "reason", reason, "copy", copy);
 	text = meta ? json_dumps(meta, JSON_INDENT(1)) : NULL;
-	r = text ? fs_replace(dir, META, text, strlen(text), 0600, err)
+	r = text ? write_kept(dir, META, text, strlen(text), 0600, err)
 		 : fail(err, -ENOMEM, "cannot describe '%s'", path);
 	return r < 0 ? r : take_fd(&dir);
 }
@@ -385,11 +413,11 @@ bool quarantine_rewrite(const struct quarantine_config *c, int dir, const char *
 
 	make_id(id);
 	entry = make_entry(c->state, path, c->run, reason, true, id, &err);
-	r = entry < 0 ? entry : fs_replace(entry, ITEM, buf_str(old), old->len, 0600,
+	r = entry < 0 ? entry : write_kept(entry, ITEM, buf_str(old), old->len, 0600,
 					   &err);
 	(void)fstatat(dir, path_base(path), &st, AT_SYMLINK_NOFOLLOW);
 	if (r == 0)
-		r = fs_replace(dir, path_base(path), buf_str(text), text->len,
+		r = write_kept(dir, path_base(path), buf_str(text), text->len,
 			       st.st_mode & 0777, &err);
 	report_entry(c, path, r == 0, reason, id, r < 0 ? &err : NULL);
 	return r == 0;

@@ -21,6 +21,7 @@ enum {
 	QUARANTINE_ENTRIES_MAX = 1 << 17, /* Names that a run has copied here */
 	QUARANTINE_BYTES_MAX = 1 << 28,	/* Bytes of those */
 	QUARANTINE_DEPTH_MAX = 64,
+	QUARANTINE_SYNCED_MAX = 16,	/* Entries that are synced one by one */
 };
 
 /* Move @path (absolute; no component may be a symbolic link but the last,
@@ -88,5 +89,10 @@ void quarantine_collect_pending(const struct quarantine_config *config,
 bool quarantine_rewrite(const struct quarantine_config *config, int dir,
 			const char *path, const struct buf *old,
 			const struct buf *text, const char *reason);
+
+/* Sync what was not synced one by one: before the run's journal is removed. 0, or a
+ * negative errno with a message.
+ */
+int quarantine_sync(struct err *err);
 
 #endif /* GUARD_QUARANTINE_H */

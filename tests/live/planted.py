@@ -295,6 +295,39 @@ print(count, is_gone(".vscode"))
 
 
 @test
+def many_planted_repositories_are_synced_together(t):
+    """Before the journal is removed: the next run looks again after a loss of power"""
+    need("strace")
+    t.inside("/usr/bin/python3", "-c", "").ok()  # What a first run makes
+    plant = """
+import os
+for i in range(40):
+    for name in ("objects", "refs"):
+        os.makedirs(f"r{i}/.git/{name}")
+    open(f"r{i}/.git/HEAD", "w").write("ref: refs/heads/main\\n")
+    open(f"r{i}/.git/config", "w").write("[core]\\n\\tfsmonitor = ./x\\n")
+"""
+    trace = t.root + "/trace"
+    r = t.outside("strace", "-qq", "-s", "200", "-o", trace,
+                  "-e", "trace=fsync,syncfs,renameat,unlinkat",
+                  CLOCHE, "run", "--", "/usr/bin/python3", "-c", plant).ok()
+    contains(r.err, "and 35 more")
+    lines = t.read(trace).splitlines()
+    for i in range(40):
+        lacks(t.read(f"r{i}/.git/config"), "fsmonitor")
+    # Six for each of the first sixteen, which are synced one by one
+    count = len([l for l in lines if l.startswith("fsync(")])
+    check(96 <= count < 120, f"{count} calls of fsync()")
+    syncs = [i for i, l in enumerate(lines) if l.startswith("syncfs(")]
+    moves = [i for i, l in enumerate(lines) if '"config"' in l]
+    removed = [i for i, l in enumerate(lines)
+               if l.startswith("unlinkat(") and '.json"' in l]
+    equal(len(moves), 40)
+    check(moves[15] < syncs[0] < moves[16], "the journal is not on the disk first")
+    check(moves[-1] < syncs[-1] < removed[-1], "the journal went before the sync")
+
+
+@test
 def a_directory_recreated_repeatedly_is_watched(t):
     r = t.inside("/usr/bin/python3", "-c", """
 import os, time
