@@ -114,9 +114,10 @@ static struct git_lock *find(struct git_locks *locks, pid_t pid)
 	return NULL;
 }
 
-/* git submodule deinit takes no lock, and goes on when it cannot remove a file */
-static bool is_deinit(pid_t pid)
+/* These take no lock, and go on when they cannot remove a file */
+static bool is_unlocked(pid_t pid)
 {
+	static const char deinit[] = "\0deinit", tree[] = "\0worktree\0remove";
 	char name[32], words[256];
 	auto_close int fd = -1;
 	ssize_t n;
@@ -124,7 +125,8 @@ static bool is_deinit(pid_t pid)
 	snprintf(name, sizeof(name), "/proc/%d/cmdline", (int)pid);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	n = read(fd, words, sizeof(words));
-	return n > 0 && memmem(words, (size_t)n, "\0deinit", sizeof("\0deinit"));
+	return n > 0 && (memmem(words, (size_t)n, deinit, sizeof(deinit)) ||
+			 memmem(words, (size_t)n, tree, sizeof(tree)));
 }
 
 /* What gits have recorded that were killed, and gave up no lock */
@@ -156,7 +158,7 @@ static void take(struct git_locks *locks, pid_t pid, const char *path)
 
 static void see(struct git_locks *locks, pid_t pid)
 {
-	if (locks->seen != pid && is_git(pid) && is_deinit(pid))
+	if (locks->seen != pid && is_git(pid) && is_unlocked(pid))
 		take(locks, pid, NULL);
 	locks->seen = pid;
 }

@@ -536,6 +536,30 @@ def removing_a_submodule_is_atomic(t):
 
 
 @test
+def removing_a_work_tree_is_atomic(t):
+    """Its .git leads git to a repository and stays; then all stays"""
+    top = repository(t, "top")
+    for number in range(30):	# git removes them in the order of the directory
+        t.write(f"{top}/file{number}", str(number))
+    git(t, "add", ".", cwd=top)
+    git(t, "commit", "-q", "-m", "files", cwd=top)
+    git(t, "worktree", "add", "-q", "tree", cwd=top)
+    before = tree(top), git(t, "worktree", "list", cwd=top).out
+    for options in ((), ("--ephemeral",)):
+        r = t.inside("git", "worktree", "remove", "tree", cwd=top, env=WHO,
+                     options=options)
+        check(r.code != 0, repr(r))
+        contains(r.err, "git was ended, and the work tree is as before")
+        equal((tree(top), git(t, "worktree", "list", cwd=top).out), before, options)
+        equal(git(t, "status", "--porcelain", cwd=top + "/tree").out, "", options)
+        t.run("discard", cwd=top)
+    t.inside("sh", "-ec", "git worktree add -q new; git worktree remove new",
+             cwd=top, env=WHO).ok("one of the same run")
+    git(t, "worktree", "remove", "tree", cwd=top)
+    check(not os.path.exists(top + "/tree"), "the control")
+
+
+@test
 def a_gitmodules_with_unsafe_settings_is_removed(t):
     library = repository(t, t.root + "/library")
     top = repository(t, "top")
