@@ -272,6 +272,7 @@ static const struct cache {
 	{ "COMPOSER_CACHE_DIR",		".cache/composer",		"composer-cache" },
 	{ "NUGET_PACKAGES",		".nuget/packages",		"nuget" },
 	{ "BUNDLE_USER_CACHE",		".bundle/cache",		"bundle-cache" },
+	{ "SCREENDIR",			".screen",			"screen" },
 };
 
 /* Maven and Gradle read what the host has, beside a place of their own; Maven's has
