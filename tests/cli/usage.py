@@ -7,6 +7,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from alone import alone
 from tap import *
 
 HIDES = json.dumps({"filesystem": {"denyRead": ["./secret"]}})
@@ -157,25 +158,6 @@ def the_root_as_start_directory_stays_read_only(t):
     equal(t.run("run", "--quiet", "true", cwd="/").ok().err, "")
 
 
-# Where / may be written, protected names that others make meanwhile are plants, and
-# those that others remove make a plan stale: so there is nothing but our own
-# directories that could be taken away, and the rooms of other tests are covered
-ALONE = """if [ "${CLOCHE_ROOM%/*}" = /opt ]; then
-	mount --rbind "$CLOCHE_ROOM" /mnt && mount -t tmpfs t /opt &&
-	mkdir "$CLOCHE_ROOM" && mount -n --move /mnt "$CLOCHE_ROOM"
-fi &&
-mount -t tmpfs -o mode=1777 t /var/tmp && mount -o remount,bind,ro / &&
-mount -t tmpfs -o mode=1777 t /tmp &&
-exec setpriv --inh-caps=-all --ambient-caps=-all "$@\""""
-
-
-def alone(t, *argv, **more):
-    ways = ["-m"] if os.getuid() == 0 else ["-Um", "--map-current-user",
-                                            "--keep-caps"]
-    return t.outside("unshare", *ways, "sh", "-c", ALONE, "sh", CLOCHE, *argv,
-                     **more)
-
-
 @test
 def allowWrite_of_the_root_directory_applies(t):
     t.write("kept/file", "old")
@@ -186,7 +168,7 @@ def allowWrite_of_the_root_directory_applies(t):
 echo x > ~/.bashrc; cat ~/.ssh/id; echo x > /sys/kernel/x
 echo x > /proc/sys/kernel/hostname"""
     for profile in ("default", "srt"):
-        r = alone(t, "run", "--profile", profile, "-s", settings, "sh", "-c",
+        r = alone(t, CLOCHE, "run", "--profile", profile, "-s", settings, "sh", "-c",
                   script, env={"CLAUDE_TMPDIR": "/var/tmp"})
         check(t.exists(t.away + "/made"), repr(r))
         equal(t.read(t.away + "/made"), "new\n", repr(r))
