@@ -135,15 +135,26 @@ static void note_denial(struct managed *locks, enum scope scope, const char *pat
 						      mem_strdup(path) };
 }
 
-/* True if a file that is not the administrator's grants paths: only then are the
- * denials collected, each of which costs a realpath()
+/* A repository's file lifts only denials of a repository; other files do not lift
+ * those of stronger scopes
  */
-static bool opens_paths(const struct facts *facts)
+static bool may_lift(enum scope scope, enum scope denies)
+{
+	if (scope_is_repository(scope))
+		return scope_is_repository(denies);
+	return scope >= denies;
+}
+
+/* True if a file that is not the administrator's grants paths, and may not lift what
+ * @denies: only then are denials collected, each of which costs a realpath()
+ */
+static bool opens_paths(const struct facts *facts, enum scope denies)
 {
 	for (size_t i = 0; i < facts->len; i++) {
 		const enum ask_kind ask = facts->v[i].setting->ask;
 
 		if (scope_of(&facts->v[i]) != SCOPE_MANAGED &&
+		    !may_lift(scope_of(&facts->v[i]), denies) &&
 		    (ask == ASK_READ || ask == ASK_WRITE || ask == ASK_RULE ||
 		     ask == ASK_SOCKET))
 			return true;
@@ -157,7 +168,7 @@ void managed_note_hidden(struct managed *locks, const struct facts *facts,
 	auto_policy struct policy *plain = policy_new_like(policy);
 	const struct path_rules *rules = &plain->paths[PATH_DENY_READ];
 
-	if (!opens_paths(facts))
+	if (!opens_paths(facts, SCOPE_COUNT))	/* Which no file may lift */
 		return;
 	policy_finish(plain, NULL);
 	for (size_t i = 0; i < rules->len; i++)
@@ -169,15 +180,18 @@ void managed_note_denials(struct managed *locks, const struct facts *facts,
 {
 	const struct file_reader *reader = locks->reader;
 	const struct path_rules *rules = &policy->paths[PATH_DENY_READ];
+	bool binds[SCOPE_COUNT];
 
-	if (!opens_paths(facts))
-		return;
+	for (enum scope scope = 0; scope < SCOPE_COUNT; scope++)
+		binds[scope] = opens_paths(facts, scope);
 	for (size_t i = 0; i < rules->len; i++) {
 		const enum scope scope = rules->v[i].origin.source->scope;
 		/* A pattern denies all of the directory that it can match in */
-		auto_free char *real = reader->real(reader->arg,
-						    rules->v[i].path);
+		auto_free char *real = !binds[scope] ? NULL :
+			reader->real(reader->arg, rules->v[i].path);
 
+		if (!binds[scope])
+			continue;
 		note_denial(locks, scope, rules->v[i].path);
 		if (real)
 			note_denial(locks, scope, real);
@@ -250,16 +264,6 @@ bool managed_admit_ask(const struct managed *locks, const struct fact *fact,
 		return false;
 	return !ask->path || managed_admit_path(locks, scope_of(fact), ask->path,
 						ask->glob, ret);
-}
-
-/* A repository's file lifts only denials of a repository; other files do not lift
- * those of stronger scopes
- */
-static bool may_lift(enum scope scope, enum scope denies)
-{
-	if (scope_is_repository(scope))
-		return scope_is_repository(denies);
-	return scope >= denies;
 }
 
 static bool may_match_denied(const struct managed *locks, enum scope scope,
