@@ -375,16 +375,18 @@ static void hide_copies(struct view *view)
 	};
 	const size_t count = view->rules.len;
 	auto_free char *dir = NULL;	/* Of the last one */
+	auto_buf struct buf path = { 0 };
 	auto_close int fd = -1;
 	bool writable = false;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct view_rule r = view->rules.v[i];	/* It moves */
-		auto_free char *parent = path_parent(r.path);
+		auto_free char *parent = NULL;
 
 		if (r.list != PATH_DENY_READ || !S_ISREG(r.mode) || r.rule->glob ||
 		    view->policy->profile == PROFILE_SRT)
 			continue;
+		parent = path_parent(r.path);
 		if (!dir || strcmp(dir, parent) != 0) {
 			free(dir);
 			dir = take_ptr(parent);
@@ -393,16 +395,17 @@ static void hide_copies(struct view *view)
 			writable = view_is_writable(view, r.path);
 		}
 		for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
-			auto_buf struct buf path = { 0 };
+			const char *base = path_base(r.path);
+			const size_t above = (size_t)(base - r.path);
 			struct stat st = { 0 };
 
-			buf_adds(&path, dir);
-			buf_addc(&path, '/');
+			path.len = 0;
+			buf_add(&path, r.path, above);
 			buf_adds(&path, names[k].before);
-			buf_adds(&path, path_base(r.path));
+			buf_adds(&path, base);
 			buf_adds(&path, names[k].after);
 			if (view_sees(view, fd < 0 ? AT_FDCWD : fd, path.p +
-				      (fd < 0 ? 0 : strlen(dir) + 1), &st) ?
+				      (fd < 0 ? 0 : above), &st) ?
 			    S_ISREG(st.st_mode) : writable)
 				view_add_seen(view, r.list, path.p, r.rule, &st);
 		}
