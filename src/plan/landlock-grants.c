@@ -15,6 +15,12 @@
  * - A directory above a hidden directory cannot be listed: the right to list
  *   it would list the hidden one.
  *
+ * A protected path needs no exception where it is a read-only mount already, without
+ * another mount in it, and each directory on the way to it from the granted one is a
+ * mount as well: the kernel refuses to write to it and to rename any of them, and the
+ * command cannot unmount them. In another sandbox of ours all of .git is like that, and
+ * no observer could make git's files on its behalf.
+ *
  * Links are not granted: whatever they lead to has its own grants.
  */
 
@@ -25,13 +31,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "view/view.h"
+
+enum { MOUNTS_TEXT_MAX = 1 << 22 };	/* Of mountinfo */
 
 /**
  * struct point - A path that some rule names, and how it is seen
@@ -114,6 +124,44 @@ static int compare_points(const void *a, const void *b)
 	return path_compare(x->path, y->path);
 }
 
+/* True if @path is a mount; with @read_only, a read-only one */
+static bool is_mount(const char *path, bool read_only)
+{
+	auto_close int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct statvfs fs;
+	struct statx x;
+
+	return fd >= 0 && statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &x) == 0 &&
+	       (x.stx_attributes & STATX_ATTR_MOUNT_ROOT) &&
+	       (!read_only || (fstatvfs(fd, &fs) == 0 && fs.f_flag & ST_RDONLY));
+}
+
+/* True if @mounts, as mountinfo has them, may have one below @path. Some names are
+ * written in another way there.
+ */
+static bool has_mounts(const struct buf *mounts, const char *path)
+{
+	auto_free char *below = mem_printf(" %s/", path);
+
+	return !mounts->len || strpbrk(path, " \t\n\\#") ||
+	       strstr(buf_str(mounts), below);
+}
+
+/* True if mounts keep @path, which may only be read, and its name as they are, up to
+ * the root that is writable
+ */
+static bool is_mounted(const struct view *view, const struct buf *mounts,
+		       const char *path)
+{
+	auto_free char *above = mem_strdup(path);
+	const struct path_rule *rule;
+	bool known = is_mount(path, true) && !has_mounts(mounts, path);
+
+	while (known && path_up(above) && right_at(view, above, &rule) == GRANT_WRITE)
+		known = is_mount(above, false);
+	return known;
+}
+
 /* Every existing path of a rule, each once; /proc and /sys, where the right to
  * write to all of the root ends; and /dev, of which the sandbox grants the harmless
  * devices one by one
@@ -121,8 +169,10 @@ static int compare_points(const void *a, const void *b)
 static void collect(struct carver *c, const struct view *view)
 {
 	static const char *const kernel[] = { "/proc", "/sys" };
+	auto_buf struct buf mounts = { 0 };
 	size_t kept = 0;
 
+	(void)fs_read(AT_FDCWD, "/proc/self/mountinfo", MOUNTS_TEXT_MAX, &mounts, NULL);
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 		struct point *p;
@@ -135,6 +185,8 @@ static void collect(struct carver *c, const struct view *view)
 		p->is_dir = S_ISDIR(r->mode);
 		p->plain = !strcmp(r->path, "/tmp");
 		p->right = right_at(view, r->path, &p->rule);
+		if (p->right == GRANT_READ && is_mounted(view, &mounts, r->path))
+			p->right = GRANT_WRITE;
 	}
 	for (size_t i = 0; c->plan->root_writable && i < ARRAY_SIZE(kernel);
 	     i++) {

@@ -536,6 +536,53 @@ def removing_a_submodule_is_atomic(t):
 
 
 @test
+def commits_work_in_a_nested_sandbox(t):
+    """The inner one has no observer; the outer one's mounts protect what git obeys"""
+    top = repository(t, "top")
+    os.makedirs(top + "/.git/hooks", exist_ok=True)
+    r = t.inside(CLOCHE, "run", "--", "sh", "-c", """
+mkdir new && echo 2 > new/file && git add new && git commit -qm nested
+echo x > .git/hooks/pre-commit; echo x >> .git/config; mv .git other; mv .git/hooks h
+true""", cwd=top, env=WHO).ok()
+    equal(git(t, "log", "-1", "--format=%s", cwd=top).out, "nested\n", repr(r))
+    equal(git(t, "status", "--porcelain", cwd=top).out, "")
+    check(not os.path.exists(top + "/.git/hooks/pre-commit"), "a hook was made")
+    lacks(t.read(top + "/.git/config"), "x\n")
+
+
+@test
+def mounts_protect_only_what_no_command_can_move(t):
+    """In the landlock tier without an observer, in a namespace with mounts of our own"""
+    need("unshare")
+    t.write("top/way/locked/open/file", "")
+    top = t.dir + "/top"
+    mounts = ["mount --bind . .", 'cd "$PWD"', "mount --bind way way",
+              "mount --bind way/locked way/locked",
+              "mount -o remount,bind,ro way/locked"]
+
+    def attempt(script, *before):
+        r = t.outside("unshare", "-Urm", "sh", "-ec", "; ".join([*before, 'exec "$@"']),
+                      "sh", os.environ["REFUSE"], "notify", CLOCHE, "run", "--tier",
+                      "landlock", "--deny-write", "way/locked", "--", "sh", "-c", script,
+                      cwd=top)
+        check(r.code in (0, 1, 2), repr(r))
+        return r.code == 0
+
+    for script in ("touch new", "touch way/new"):
+        check(not attempt(script), script, "without mounts")
+        check(attempt(script, *mounts), script)
+    for script in ("touch way/locked/new", "mv way/locked way/other", "mv way other",
+                   "echo x > way/locked/open/file"):
+        check(not attempt(script, *mounts), script)
+    inner = "mount --bind way/locked/open way/locked/open"
+    for ending in ("true", "mount -o remount,bind,rw way/locked/open"):
+        check(not attempt("echo x > way/locked/open/file", *mounts, inner, ending), ending)
+    unpinned = [m for m in mounts if m != "mount --bind way way"]
+    check(not attempt("mv way other", *unpinned), "a directory that is no mount was moved")
+    equal(t.read("top/way/locked/open/file"), "")
+
+
+@test
 def removing_a_work_tree_is_atomic(t):
     """Its .git leads git to a repository and stays; then all stays"""
     top = repository(t, "top")
