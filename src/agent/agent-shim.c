@@ -245,6 +245,6 @@ void shim_agent_check(const struct agent *agent, struct buf *why)
 	else if (agent->id == AGENT_GEMINI && !hook_is_installed(&t))
 		buf_adds(why, "the hook that refuses commands of a gemini without the shim is gone; 'cloche shim install gemini --hook' installs it");
 	else if (!prefix || !hook_try(&t))
-		buf_addf(why, "a command through %s does not run in the sandbox; 'cloche doctor' tells why, 'cloche shim install %s --hook' installs it again",
+		buf_addf(why, "a command through %s does not run in the sandbox; 'cloche doctor' shows why, 'cloche shim install %s --hook' installs it again",
 			 prefix ? prefix : "the shim", agent->name);
 }

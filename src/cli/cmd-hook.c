@@ -513,7 +513,7 @@ static void print_conditions(const struct hook_target *t, const char *scope)
 	if (t->agent->id == AGENT_CURSOR)
 		stderr_line("cloche: hook: not tried with Cursor itself; its prompts show the rewritten line, and its own sandbox must be off (\"type\": \"insecure_none\" in ~/.cursor/sandbox.json)");
 	if (t->agent->id == AGENT_CLAUDE && !strcmp(scope, "user"))
-		stderr_line("cloche: hook: a repository's .claude/settings.json can switch hooks and variables of user settings off; 'cloche hook status claude' tells, and --scope managed, as root, or 'cloche shim install claude --hook' holds");
+		stderr_line("cloche: hook: a repository's .claude/settings.json can switch off hooks and variables of user settings ('cloche hook status claude' reports it); 'cloche shim install claude --hook', or --scope managed as root, prevents that");
 }
 
 /* Why the commands of an agent whose hook is in @t would not run in the sandbox; or would,
@@ -526,7 +526,7 @@ static void find_fault(const struct hook_target *t, struct buf *why)
 	else if (t->agent->id == AGENT_CODEX && !hook_is_reviewed(t->file))
 		buf_adds(why, "installed, but not reviewed in Codex: its hooks are skipped; start codex and trust them (/hooks)");
 	else if (!hook_try(t))
-		buf_addf(why, "installed, but a command through %s does not run in the sandbox; 'cloche doctor' tells why, 'cloche hook install %s' installs it again",
+		buf_addf(why, "installed, but a command through %s does not run in the sandbox; 'cloche doctor' shows why, 'cloche hook install %s' installs it again",
 			 t->prefix ? t->prefix : "its hook", t->agent->name);
 	else if (t->agent->id == AGENT_CODEX && hook_has_codex_daemon())
 		buf_adds(why, "installed, but a daemon of Codex runs with the settings of its own start; 'codex app-server daemon stop' ends it");

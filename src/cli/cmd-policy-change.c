@@ -559,7 +559,7 @@ int cmd_policy_remove(struct call *call, struct err *err)
 		r = remove_value(policy, scope == SCOPE_LOCAL, kind,
 				 call->args[i], err);
 		if (r == 0)
-			terminal_line(stderr, "cloche: no rule names %s %s; 'cloche policy why' tells which one decides",
+			terminal_line(stderr, "cloche: no rule names %s %s; 'cloche policy why' shows which rule decides",
 				kind->name, call->args[i]);
 		missing |= r == 0;
 	}
