@@ -63,6 +63,9 @@ static const struct {
 
 	/* As when the user watches as much as is allowed */
 	{ "watch", { SYS_inotify_init1, 0, 0, 0, 0, EMFILE } },
+
+	/* Of the command, one of the first in its namespace: no descriptor is left */
+	{ "pidfd", { SYS_pidfd_open, 0, UINT32_MAX, 2, 15, EMFILE } },
 	{ "ipv6", { SYS_socket, 0, UINT32_MAX, AF_INET6, AF_INET6, EAFNOSUPPORT } },
 };
 

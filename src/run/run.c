@@ -55,7 +55,8 @@ static bool is_stale(int r)
  */
 static bool tries_again(struct run *run, int r)
 {
-	if (!run->loop)		/* The decision itself failed */
+	/* The decision itself failed, or the command must not begin twice */
+	if (!run->loop || r == SANDBOX_HAD_BEGUN)
 		return false;
 	run_release(run);
 	run_reset(run);

@@ -281,9 +281,15 @@ static void send_started(const struct init *init)
 {
 	const struct sandbox_message m = { .event = SANDBOX_STARTED };
 	auto_close int fd = pidfd_open(init->command, 0);
+	struct err err = { 0 };
+	const int r = fd < 0 ? -errno :
+			       socket_send(init->socket, &m, sizeof(m), &fd, 1);
 
-	if (fd < 0 || socket_send(init->socket, &m, sizeof(m), &fd, 1) < 0)
-		leave(init, EXIT_NOT_BUILT);
+	if (r == 0)
+		return;
+	end_others(init);
+	(void)socket_fail(r, "cannot hand over the command", &err);
+	child_fail(init->socket, EXIT_NOT_BUILT, SANDBOX_HAD_BEGUN, err.msg);
 }
 
 /* The list of our children, re-read from its start; -1 where the kernel has none */

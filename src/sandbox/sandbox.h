@@ -12,6 +12,7 @@
 #ifndef SANDBOX_SANDBOX_H
 #define SANDBOX_SANDBOX_H
 
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,7 +70,8 @@ enum {
  * @value:	See enum sandbox_event
  * @read_to:	With SANDBOX_EXITED: how far standard input was read, if it was opened
  *		again, or -1
- * @code:	With SANDBOX_FAILED: a negative errno
+ * @code:	With SANDBOX_FAILED: a negative errno; SANDBOX_HAD_BEGUN if the command
+ *		ran for a moment all the same
  * @text:	With SANDBOX_FAILED one line; with SANDBOX_EXITED the names of the
  *		background jobs that ended with the command, each behind a newline
  */
@@ -81,7 +83,7 @@ struct sandbox_message {
 	char text[SANDBOX_TEXT_MAX];
 };
 
-enum { SANDBOX_LIMITS_MAX = 8 };
+enum { SANDBOX_LIMITS_MAX = 8, SANDBOX_HAD_BEGUN = -EALREADY };
 
 /* One resource limit to set before the command starts */
 struct sandbox_limit {

@@ -69,6 +69,16 @@ def each_missing_mechanism_selects_the_tier_of_the_table(t):
 
 
 @test
+def a_command_that_cannot_be_handed_over_is_ended_and_not_started_again(t):
+    """By process 1, which has no descriptor left, or may not send one"""
+    for options in ((), ("--allow-unsandboxed",)):
+        t.write("ran")
+        r = lacking(t, "pidfd", "sh", "-c", "echo x >> ran", options=options).ended(125)
+        equal(r.err, "cloche: cannot hand over the command: Too many open files\n")
+        check(t.read("ran") in ("", "x\n"), "it ran twice")
+
+
+@test
 def quiet_still_reports_a_weaker_tier(t):
     contains(lacking(t, "userns", "true", options=("--quiet",)).ok().err, SAID)
 
