@@ -276,7 +276,7 @@ static void print_lines(const struct learning *l)
 	for (size_t i = 0; i < needs->refused.len; i++)
 		terminal_line(stdout, "  %s", needs->refused.v[i]);
 	if (needs->untried.len)
-		puts("Not tried, because a single file cannot be staged; if the command may change it:");
+		puts("Not tried: a single file, which cannot be staged, or a service of the host. If the command may use it:");
 	for (size_t i = 0; i < needs->untried.len; i++)
 		terminal_line(stdout, "  %s", needs->untried.v[i]);
 	if (needs->unsaid)

@@ -130,14 +130,25 @@ static bool take_directory(const struct needs *needs, bool makes, char **path)
 	return true;
 }
 
+/* Behind a socket or a port of the host a program of the user's may run what it is sent: an
+ * editor, a debugger, a window manager. That is for a person to decide, before the command
+ * gets there.
+ */
+static bool is_service(enum need_kind kind)
+{
+	return kind == NEED_SOCKET || kind == NEED_PORT;
+}
+
 void needs_add(struct needs *needs, const struct violation *v)
 {
 	enum need_kind kind = NEED_KINDS;
 	auto_free char *value = parse_edit(v->suggest_edit, &kind);
 	const char *never = value ? find_never(needs, kind, value) : NULL;
 
-	if (value && !never && kind == NEED_WRITE &&
-	    !take_directory(needs, v->op && strstr(v->op, "mkdir"), &value)) {
+	if (value && !never &&
+	    (is_service(kind) ||
+	     (kind == NEED_WRITE &&
+	      !take_directory(needs, v->op && strstr(v->op, "mkdir"), &value)))) {
 		keep_line(needs, &needs->untried,
 			  mem_strdup(v->suggest_command ? v->suggest_command : value));
 		return;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -61,14 +62,34 @@ TEST(a_suggestion_becomes_a_rule)
 	add(&needs, VIOLATION_NET_CONNECT, "network.allowedDomains += \"a.example.org\"", NULL);
 	add(&needs, VIOLATION_NET_DNS, "network.allowedDomains += \"a.example.org\"", NULL);
 	add(&needs, VIOLATION_FS_WRITE, "filesystem.allowWrite += \"/srv/a \\\"b\"", NULL);
-	add(&needs, VIOLATION_NET_CONNECT, "network.hostPorts += 5432", NULL);
 	add(&needs, VIOLATION_FS_READ, "filesystem.allowRead += \"/home/ann/x\"", "f:1");
-	CHECK_STR(lines(&needs), "host a.example.org, write /srv/a \"b, port 5432, read /home/ann/x");
+	CHECK_STR(lines(&needs), "host a.example.org, write /srv/a \"b, read /home/ann/x");
 	CHECK(needs_end_round(&needs));
 	needs.round++;
 	CHECK(!needs_end_round(&needs));
 	CHECK(needs.refused.len == 0);
 	needs_done(&needs);
+}
+
+TEST(services_of_the_host_are_not_tried)
+{
+	auto_policy struct policy *policy = make_policy();
+	struct needs needs = { .policy = policy, .round = 1 };
+	char name[] = "/tmp/test-needs.XXXXXX";
+	auto_free char *edit = NULL;
+	int fd = mkstemp(name);
+
+	CHECK(fd >= 0);
+	edit = mem_printf("network.allowUnixSockets += \"%s\"", name);
+	add(&needs, VIOLATION_NET_CONNECT, "network.hostPorts += 5432", NULL);
+	add(&needs, VIOLATION_UNIX_SOCKET, edit, NULL);
+	CHECK_STR(lines(&needs), "");
+	/* Root's are never proposed */
+	CHECK_INT(needs.untried.len + needs.refused.len, 2);
+	CHECK_INT(needs.untried.len, getuid() ? 2 : 1);
+	needs_done(&needs);
+	(void)close(fd);
+	(void)unlink(name);
 }
 
 TEST(secrets_and_protected_names_are_never_proposed)

@@ -5,7 +5,9 @@ without opening anything
 
 import json
 import os
+import socket
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
@@ -127,6 +129,63 @@ exit $code
 
 
 @test
+def learn_does_not_show_what_the_user_has_hidden(t):
+    """By a path or by a pattern; a pattern may be about a directory above"""
+    hidden = ("d/a.pem", "private/f", "x.vault/deep/f")
+    for path in hidden:
+        t.write(path, "hidden")
+    t.write(t.home + "/.config/cloche/policy.json", json.dumps({"filesystem": {
+        "denyRead": ["**/*.pem", t.dir + "/private", "**/*.vault"]}}))
+    for path in hidden:
+        equal(t.inside("cat", path).code, 1, "the control")
+        answer, lines = learn(t, "--", "cat", path)
+        equal((lines, answer["status"]), (set(), 1), answer)
+        if path == hidden[0]:	# What is in a hidden directory is not there
+            contains("\n".join(answer["refusedOnPurpose"]), "a.pem (hidden by a rule)")
+
+
+@test
+def learn_does_not_open_a_service_of_the_host(t):
+    """Which may run what it is sent: an editor, a debugger"""
+    seen = []
+
+    def serve(server):
+        while True:
+            with server.accept()[0] as client:
+                seen.append(client.recv(100))
+
+    unix = socket.socket(socket.AF_UNIX)
+    unix.bind(t.away + "/editor")
+    unix.listen()
+    tcp = socket.create_server(("127.0.0.1", 0))
+    port = tcp.getsockname()[1]
+    for server in unix, tcp:
+        threading.Thread(target=serve, args=(server,), daemon=True).start()
+    t.write("job", f"""
+import socket
+for family, to in (socket.AF_UNIX, "{t.away}/editor"), (socket.AF_INET, ("127.0.0.1", {port})):
+    s = socket.socket(family)
+    s.connect(to)
+    s.send(b"run this")
+""")
+    t.outside("/usr/bin/python3", "job").ok()
+    wait_until(lambda: len(seen) == 2, "the control")
+    answer, lines = learn(t, "--", "/usr/bin/python3", "job")
+    equal(lines, set(), answer)
+    equal(len(seen), 2)
+    if not IS_ROOT:		# Root's are refused on purpose
+        equal(answer["notTried"], [f"cloche policy allow socket {t.away}/editor"], answer)
+    t.run("policy", "allow", "socket", t.away + "/editor").ok()
+    answer, lines = learn(t, "--", "/usr/bin/python3", "job")
+    equal((lines, answer["notTried"]), (set(), [f"cloche policy allow port {port}"]), answer)
+    check(set(seen) == {b"run this"} and len(seen) > 2, seen)	# Only on the socket
+    t.run("policy", "allow", "port", str(port)).ok()
+    before = len(seen)
+    t.run("run", "--", "/usr/bin/python3", "job").ok()
+    wait_until(lambda: len(seen) == before + 2, "both were reached")
+
+
+@test
 def learn_proposes_the_directory_of_varying_names(t):
     job(t, "mkdir -p {away}/out/d$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')")
     answer, lines = learn(t, "--", "sh", "job")
@@ -145,7 +204,7 @@ def learn_proposes_the_directory_of_a_single_file(t):
     # As printed it helps
     command, = answer["notTried"]
     contains(t.run("learn", "--", "sh", "job").out,
-             f"if the command may change it:\n  {command}\n")
+             f"If the command may use it:\n  {command}\n")
     t.outside("sh", "-c", command.replace("cloche", os.environ["CLOCHE"], 1)).ok()
     t.shell(f"echo x > {t.home}/file").ok()
     t.write(t.home + "/file", "as it was")
