@@ -8,9 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/glob.h"
 #include "policy/host.h"
 #include "policy/policy.h"
 #include "policy/protected-names.h"
@@ -32,6 +34,23 @@ static const char acting[] =
 	"S.gpg-agent.extra S.gpg-agent.ssh keyring ssh private wayland-0 X0 X1 "
 	"pipewire-0 native";
 
+/* True if @rule is about @path or a directory above it */
+static bool rule_hides(const struct path_rule *rule, const char *path)
+{
+	auto_free char *up = mem_strdup(path);
+	char *slash;
+
+	if (!rule->glob)
+		return rule->path && path_is_within(rule->path, path);
+	while (!glob_match(rule->glob, up)) {
+		slash = strrchr(up, '/');
+		if (!slash || slash == up)
+			return false;
+		*slash = '\0';
+	}
+	return true;
+}
+
 /* The rule that hides @path, or with @below something in that directory; or NULL */
 static const struct path_rule *find_secret(const struct policy *policy, const char *path,
 					   bool below)
@@ -41,8 +60,8 @@ static const struct path_rule *find_secret(const struct policy *policy, const ch
 	for (size_t i = 0; i < rules->len; i++) {
 		const struct path_rule *rule = &rules->v[i];
 
-		if (rule->path && (below ? path_is_below(path, rule->path) :
-				   !rule->glob && path_is_within(rule->path, path)))
+		if (below ? rule->path && path_is_below(path, rule->path) :
+			    rule_hides(rule, path))
 			return rule;
 	}
 	return NULL;
