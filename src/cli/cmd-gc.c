@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "cli/command-line.h"
 #include "ephemeral/ephemeral.h"
+#include "guard/tree-copy.h"
 #include "policy/policy.h"
 #include "run/decision.h"
 #include "run/tmpdir.h"
@@ -95,7 +96,7 @@ static void collect_one(struct gc *gc, int at, const char *name)
 	if (flock(dir, LOCK_EX | LOCK_NB) < 0) {
 		state = "in use";
 	} else if (age >= gc->age_ms || lstat(buf_str(&project), &there) < 0) {
-		r = gc->list ? 0 : ephemeral_remove(at, name);
+		r = gc->list ? 0 : tree_copy_remove(at, name, EPHEMERAL_DEPTH_MAX + 1, dir);
 		state = gc->list ? "old" : r < 0 ? "failed" : "removed";
 		gc->failed |= r < 0;
 	}

@@ -50,6 +50,21 @@ def gc_list_removes_nothing(t):
 
 
 @test
+def gc_removes_trees_of_any_depth(t):
+    """As deep as paths can be, which is deeper than recursion goes"""
+    project, = make(t, "deep")
+    t.inside("/usr/bin/python3", "-c", """
+import os
+os.chdir("/tmp")
+for i in range(%d):
+    os.mkdir("deeper")
+    os.chdir("deeper")
+""" % (os.pathconf("/", "PC_PATH_MAX") // 8), cwd=project).ok()
+    equal(listing(t, "--all"), {project: "removed"})
+    equal(kept(t), {})
+
+
+@test
 def gc_removes_old_and_orphaned_directories(t):
     new, old, gone, almost = make(t, "new", "old", "gone", "almost")
     used_before(t, old, 30)
