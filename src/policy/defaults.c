@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -35,7 +36,7 @@ enum row_kind {
 	ROW_PRIVATE, ROW_LAYER, ROW_CACHE, ROW_SHOW, ROW_FORGE, ROW_BIN, ROW_EMPTY,
 	ROW_COVER,
 	ROW_HIDE,
-	ROW_ALWAYS, ROW_BASELINE, ROW_OWN, ROW_EVERY_PROFILE, ROW_SHOWN,
+	ROW_ALWAYS, ROW_BASELINE, ROW_OWN, ROW_EVERY_PROFILE, ROW_ROOTS, ROW_SHOWN,
 };
 
 /* What becomes of a row's path, and in which profiles */
@@ -60,6 +61,7 @@ static const struct {
 	[ROW_BASELINE] = { PATH_DENY_READ, RULE_BASELINE, PLACE_HOST, IN_DEFAULT | IN_HOME },
 	[ROW_OWN] = { PATH_DENY_READ, RULE_BASELINE, PLACE_PRIVATE, IN_DEFAULT | IN_HOME },
 	[ROW_EVERY_PROFILE] = { PATH_DENY_READ, RULE_BASELINE, PLACE_HOST, IN_ALL },
+	[ROW_ROOTS] = { PATH_DENY_READ, RULE_BASELINE, PLACE_HOST, IN_ALL },
 	/* What profile home shows has a row in home.def */
 	[ROW_SHOWN] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_HOST, IN_DEFAULT },
 };
@@ -288,7 +290,8 @@ static void add_rows(struct policy *p, bool frozen)
 		if ((row->kind <= ROW_OBEYED) != frozen ||
 		    !(kinds[row->kind].profiles & 1u << p->profile) ||
 		    (row->kind == ROW_FORGE &&
-		     policy_flag(p, FLAG_NO_FORGE, false)))
+		     policy_flag(p, FLAG_NO_FORGE, false)) ||
+		    (row->kind == ROW_ROOTS && geteuid() != 0))
 			continue;
 		if (row->dir == DIR_PARENTS)
 			add_in_parents(p, source, row);

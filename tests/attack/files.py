@@ -490,4 +490,21 @@ while len(seen) < 64:
                    options=["--tier", "landlock"]).ok().out, "")
 
 
+@as_root
+def file_systems_of_the_kernel_are_hidden(t):
+    """Root needs no capability to read its own: addresses, traces of all processes"""
+    script = """
+for dir in /sys/kernel/debug /sys/kernel/tracing; do
+    test -d $dir || continue
+    mount -t tmpfs none $dir && echo canary > $dir/file && cat $dir/file || exit 1
+    for tier in full landlock; do
+        "$CLOCHE" run --tier $tier -- sh -c "cat $dir/file; echo ran"
+        "$CLOCHE" run --tier $tier --read $dir -- cat $dir/file
+    done
+done"""
+    r = t.outside("unshare", "-m", "sh", "-c", script).ok()
+    seen = ["canary", "ran", "canary", "ran", "canary"]
+    check(r.out.split() in (seen, seen * 2), r.out)
+
+
 main()
