@@ -42,18 +42,23 @@ static uint16_t gate_port(void)
 	       ? (uint16_t)port : LISTENER_HTTP_PORT;
 }
 
-static int dial_gate(struct err *err)
+static int dial(uint16_t port)
 {
-	const struct sockaddr_in gate = {
-		.sin_family = AF_INET, .sin_port = htons(gate_port()),
+	const struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(port),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	auto_close int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 ||
-	    connect(fd, (const struct sockaddr *)&gate, sizeof(gate)) < 0)
-		return fail_errno(err, "no network gate here, 'ssh-connect' is for the inside of a sandbox");
-	return take_fd(&fd);
+	return fd < 0 || connect(fd, (const struct sockaddr *)&to, sizeof(to)) < 0 ?
+	       -1 : take_fd(&fd);
+}
+
+/* A server in the sandbox, or a port of --host-port: the gate knows neither */
+static int dial_own(const struct host *host)
+{
+	return strcmp(host->name, "localhost") && strcmp(host->name, "127.0.0.1") ?
+	       -1 : dial(host->port);
 }
 
 static int ask(int fd, const struct host *host, struct err *err)
@@ -102,9 +107,25 @@ static int check_reply(const char *head, const struct host *host, struct err *er
 	return fail(err, -EACCES, "%s:%u: %s", host->name, host->port, words);
 }
 
-int cli_ssh_connect(int argc, char **argv, struct err *err)
+/* Connected to @host through the gate, or a negative errno */
+static int dial_gate(const struct host *host, struct err *err)
 {
 	auto_buf struct buf head = { 0 };
+	auto_close int fd = dial(gate_port());
+	int r;
+
+	if (fd < 0)
+		return fail_errno(err, "no network gate here, 'ssh-connect' is for the inside of a sandbox");
+	r = ask(fd, host, err);
+	if (r >= 0)
+		r = read_head(fd, &head, err);
+	if (r >= 0)
+		r = check_reply(buf_str(&head), host, err);
+	return r < 0 ? r : take_fd(&fd);
+}
+
+int cli_ssh_connect(int argc, char **argv, struct err *err)
+{
 	auto_close int fd = -1;
 	struct host host;
 	uint64_t port;
@@ -113,15 +134,11 @@ int cli_ssh_connect(int argc, char **argv, struct err *err)
 	if (argc != 3 || text_to_u64(argv[2], UINT16_MAX, &port) < 0 || !port ||
 	    host_parse(argv[1], strlen(argv[1]), (uint16_t)port, &host) < 0)
 		return fail(err, -EINVAL, "usage: cloche ssh-connect HOST PORT");
-	r = fd = dial_gate(err);
-	if (r >= 0)
-		r = ask(fd, &host, err);
-	if (r >= 0)
-		r = read_head(fd, &head, err);
-	if (r >= 0)
-		r = check_reply(buf_str(&head), &host, err);
-	if (r < 0)
-		return r;
+	fd = dial_own(&host);
+	if (fd < 0)
+		fd = dial_gate(&host, err);
+	if (fd < 0)
+		return fd;
 	r = socket_send(STDOUT_FILENO, "", 1, &fd, 1);
 	return r < 0 ? fail(err, r, "cannot hand the connection to ssh (ProxyUseFdpass=yes?): %s",
 			    strerror(-r)) : 0;

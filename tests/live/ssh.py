@@ -138,6 +138,20 @@ def GIT_SSH_COMMAND_reaches_another_port_without_an_observer(t):
 
 
 @test
+def GIT_SSH_COMMAND_reaches_a_port_of_the_hosts_loopback(t):
+    sshd = Sshd(t, 2222)
+    try:
+        for name in ("localhost", "127.0.0.1"):
+            r = clone(t, sshd, sshd.url(name, 2222), name)
+            check(r.code != 0, "the control", repr(r))
+            contains(r.err, name + ":2222: host is not on the allow list")
+            clone(t, sshd, sshd.url(name, 2222), name, options=["--host-port", "2222"]).ok()
+            equal(t.read(name + "/file"), "content\n")
+    finally:
+        sshd.stop()
+
+
+@test
 def GIT_SSH_COMMAND_disables_shared_connections(t):
     # It would have to be the command's own
     sshd = Sshd(t)
