@@ -202,7 +202,9 @@ def a_refused_ssh_key_suggests_the_agent(t):
                  if word.startswith("            cloche ")}
         equal(line, "cloche policy allow socket " + path)
         t.outside("bash", "-c", line, env=env).ok()
-        equal(t.inside(*call, env=env).ok().out, "reached\n")
+        r = t.inside(*call, env=env).ok()
+        equal(r.out, "reached\n")
+        lacks(r.err, "cloche:")
     finally:
         agent.kill()
         agent.wait()
