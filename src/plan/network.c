@@ -273,8 +273,10 @@ bool network_ssh(const char *program, struct buf *out)
 	if (*program != '/' || program[strspn(program, plain)] ||
 	    strncmp(path_base(program), "cloche", strlen("cloche")) != 0)
 		return false;
-	/* A shared connection is a Unix socket: ssh ends where it has none */
-	buf_addf(out, "ssh -o ControlMaster=no -o ControlPath=none "
+	/* A shared connection is a Unix socket: ssh ends where it has none. And the
+	 * known hosts are read-only.
+	 */
+	buf_addf(out, "ssh -o ControlMaster=no -o ControlPath=none -o UpdateHostKeys=no "
 		      "-o ProxyUseFdpass=yes -o ProxyCommand='%s ssh-connect %%h %%p'",
 		 program);
 	return true;

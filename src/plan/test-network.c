@@ -108,7 +108,7 @@ TEST(git_gets_an_ssh_command_if_its_path_needs_no_quotes)
 	auto_buf struct buf out = { 0 };
 
 	CHECK(network_ssh("/usr/bin/cloche", &out));
-	CHECK_STR(buf_str(&out), "ssh -o ControlMaster=no -o ControlPath=none -o ProxyUseFdpass=yes -o ProxyCommand='/usr/bin/cloche ssh-connect %h %p'");
+	CHECK_STR(buf_str(&out), "ssh -o ControlMaster=no -o ControlPath=none -o UpdateHostKeys=no -o ProxyUseFdpass=yes -o ProxyCommand='/usr/bin/cloche ssh-connect %h %p'");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		CHECK(!network_ssh(bad[i], &out));
 }

@@ -166,6 +166,23 @@ def GIT_SSH_COMMAND_disables_shared_connections(t):
 
 
 @test
+def GIT_SSH_COMMAND_does_not_update_known_hosts(t):
+    """They are read-only, and ssh complains of what it cannot look for beside them"""
+    sshd = Sshd(t)
+    try:
+        with open(sshd.dir + "/host.pub") as file:
+            t.write(t.home + "/.ssh/known_hosts",
+                    "good.test " + " ".join(file.read().split()[:2]) + "\n")
+        r = t.shell(f'GIT_SSH_COMMAND="$GIT_SSH_COMMAND -o BatchMode=yes -i key" '
+                    f'git clone -q {sshd.url("good.test")} copy',
+                    options=["--allow", "good.test:22"]).ok()
+        equal(t.read("copy/file"), "content\n")
+        lacks(r.err, "known_hosts")
+    finally:
+        sshd.stop()
+
+
+@test
 def the_users_GIT_SSH_COMMAND_is_kept(t):
     r = t.inside("/bin/sh", "-c", "echo $GIT_SSH_COMMAND",
                  env={"GIT_SSH_COMMAND": "mine"},
