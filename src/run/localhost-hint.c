@@ -10,16 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/processes.h"
+#include "base/text.h"
+#include "report/command-text.h"
+#include "report/report.h"
+#include "report/suggestion.h"
 #include "report/violation.h"
+#include "run/options.h"
 
 enum {
 	NETWORKS_MAX = 64,	/* Of other sandboxes that are looked at */
+	RUN_WORDS_MAX = 256,	/* Of the command line of one */
 };
 
 bool localhost_hint_is_away(const struct sockaddr *sa, socklen_t len,
@@ -93,10 +102,10 @@ static bool is_local(const char *hex)
 	       !strncmp(hex + n - 2, "7F", 2);
 }
 
-/* Which of @ports are served */
+/* Which of @ports are served, by a sandbox in which the process @pid is */
 struct served {
 	const uint16_t *ports;
-	bool *ret;
+	pid_t pid, *ret;
 };
 
 static void note_served(void *arg, const struct tcp_socket *s)
@@ -104,8 +113,10 @@ static void note_served(void *arg, const struct tcp_socket *s)
 	const struct served *served = arg;
 
 	for (size_t i = 0; s->state == TCP_LISTEN && is_local(s->address) &&
-			   i < LOCALHOST_HINT_MAX; i++)
-		served->ret[i] |= served->ports[i] == s->port;
+			   i < LOCALHOST_HINT_MAX; i++) {
+		if (served->ports[i] == s->port)
+			served->ret[i] = served->pid;
+	}
 }
 
 /* The network namespace of the process @pid, if it runs in @project; else 0 */
@@ -120,7 +131,7 @@ static ino_t network_of(const char *pid, const char *project)
 }
 
 /* Processes in @project that have another network than we are sandboxes' */
-static void find_elsewhere(const char *project, bool *there,
+static void find_elsewhere(const char *project, pid_t *there,
 			   const uint16_t *ports)
 {
 	auto_close int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -143,11 +154,103 @@ static void find_elsewhere(const char *project, bool *there,
 			continue;
 		seen[n++] = net;
 		tcp_sockets_each(entry.name, note_served,
-				 &(struct served){ ports, there });
+				 &(struct served){ ports, (pid_t)strtol(entry.name, NULL, 10),
+						   there });
 	}
 }
 
-static void report(const struct violation_sink *sink, uint16_t port, bool host)
+/* True if @pid is an unsandboxed cloche of the user's: where we are, not inside another
+ * sandbox, in which a command could have started it with options that the user would not
+ */
+static bool is_ours_outside(pid_t pid)
+{
+	static const char *const links[] = { "exe", "ns/net", "ns/pid", "ns/user" };
+	auto_free char *process = mem_printf("/proc/%d", (int)pid);
+	struct stat owner;
+	bool same = pid > 1 && stat(process, &owner) == 0 && owner.st_uid == geteuid();
+
+	for (size_t i = 0; same && i < ARRAY_SIZE(links); i++) {
+		auto_free char *theirs = mem_printf("/proc/%d/%s", (int)pid, links[i]);
+		auto_free char *ours = mem_printf("/proc/self/%s", links[i]);
+		struct stat a, b;
+
+		same = stat(theirs, &a) == 0 && stat(ours, &b) == 0 &&
+		       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	}
+	return same;
+}
+
+/* The command line of the cloche that runs the sandbox in which @pid is: its words in @ret,
+ * the text that they point into in @text, its process, or 0 if it is not a `cloche run`
+ */
+static pid_t find_run(pid_t pid, struct buf *text, const char *ret[static RUN_WORDS_MAX])
+{
+	auto_free char *path = NULL;
+	size_t n = 0;
+
+	while (pid > 1 && !is_ours_outside(pid))
+		pid = proc_parent(pid);
+	path = mem_printf("/proc/%d/cmdline", (int)pid);
+	if (pid <= 1 || fs_read(AT_FDCWD, path, REPORT_LINE_MAX, text, NULL) < 0)
+		return 0;
+	buf_addc(text, '\0');
+	for (const char *word = text->p; word < text->p + text->len - 1;
+	     word += strlen(word) + 1) {
+		if (n == RUN_WORDS_MAX - 1)
+			return 0;
+		ret[n++] = word;
+	}
+	ret[n] = NULL;
+	return n > 2 && !strcmp(ret[1], "run") ? pid : 0;
+}
+
+/* The session that a run is in, or NULL */
+static const char *session_of(const char *const *words)
+{
+	for (size_t i = 2; words[i] && !strncmp(words[i], "--", 2) && words[i][2]; i++) {
+		const char *name = words[i] + 2;
+		const size_t n = strcspn(name, "=");
+		const enum option_id id = option_find(name, n);
+
+		if (id == OPTION_SESSION)
+			return name[n] ? name + n + 1 : words[i + 1];
+		if (id < OPTION_COUNT && option_row(id)->argument && !name[n] && words[i + 1])
+			i++;
+	}
+	return NULL;
+}
+
+/* A session can be joined. Any other server is started again, with its port published; the
+ * next attempt then finds it at the host's localhost.
+ */
+static void suggest_other(struct violation *v, uint16_t port, pid_t pid)
+{
+	auto_buf struct buf text = { 0 }, line = { 0 };
+	const char *words[RUN_WORDS_MAX];
+	auto_free char *publish = mem_printf("--publish=%u", port);
+	const pid_t run = find_run(pid, &text, words);
+	auto_free char *cwd = run ? fs_link("/proc/%d/cwd", (int)run) : NULL;
+	const char *session = run ? session_of(words) : NULL;
+
+	if (session) {
+		buf_adds(&line, "cloche run --session ");
+		text_shell_quote(&line, session);
+		buf_adds(&line, " -- ");
+	} else if (cwd) {
+		buf_adds(&line, "cd ");
+		text_shell_quote(&line, cwd);
+		buf_adds(&line, " && cloche run");
+		words[1] = publish;
+		if (command_text(words + 1, REPORT_LINE_MAX, &line) ||
+		    line.len >= REPORT_LINE_MAX)
+			return;
+		suggestion_nothing(v, "end that server and start it so:");
+	}
+	if (line.len)
+		v->suggest_command = buf_take(&line);
+}
+
+static void report(const struct violation_sink *sink, uint16_t port, bool host, pid_t other)
 {
 	auto_violation struct violation v = {
 		.kind = VIOLATION_NET_PORT, .error = ECONNREFUSED, .count = 1,
@@ -165,6 +268,8 @@ static void report(const struct violation_sink *sink, uint16_t port, bool host)
 			mem_printf("cloche policy allow port %u", port) : NULL,
 	};
 
+	if (!host)
+		suggest_other(&v, port, other);
 	violation_report(sink, &v);
 }
 
@@ -172,7 +277,8 @@ void localhost_hint_report(const struct localhost_hint *local, const char *proje
 		  const struct violation_sink *sink)
 {
 	uint16_t missed[LOCALHOST_HINT_MAX] = { 0 };
-	bool host[LOCALHOST_HINT_MAX] = { 0 }, there[LOCALHOST_HINT_MAX] = { 0 }, any = false;
+	pid_t host[LOCALHOST_HINT_MAX] = { 0 }, there[LOCALHOST_HINT_MAX] = { 0 };
+	bool any = false;
 
 	for (size_t i = 0; i < LOCALHOST_HINT_MAX; i++) {
 		missed[i] = has(local->served, local->tried[i]) ? 0 :
@@ -181,11 +287,11 @@ void localhost_hint_report(const struct localhost_hint *local, const char *proje
 	}
 	if (!any)
 		return;
-	tcp_sockets_each("self", note_served, &(struct served){ missed, host });
+	tcp_sockets_each("self", note_served, &(struct served){ missed, 1, host });
 	if (project)
 		find_elsewhere(project, there, missed);
 	for (size_t i = 0; i < LOCALHOST_HINT_MAX; i++) {
 		if (host[i] || there[i])
-			report(sink, missed[i], host[i]);
+			report(sink, missed[i], host[i], there[i]);
 	}
 }

@@ -6,7 +6,9 @@ Servers are on the host's loopback and on ports that the kernel chose.
 
 import json
 import os
+import shlex
 import socket
+import subprocess
 import sys
 import threading
 
@@ -357,6 +359,64 @@ def a_server_in_another_sandbox_of_the_project_is_named(t):
     python(t, f"socket.create_connection(('127.0.0.1', {port}))", "--host-port",
            str(port)).ok()
     p.communicate(b"\n", RUN_SECONDS)
+
+
+def fix(r, start):
+    [line] = [line.strip() for line in r.err.split("\n")
+              if line.startswith("            " + start)]
+    return line
+
+
+@test
+def a_server_in_another_sandbox_has_a_line_to_start_it_again(t):
+    port = low_port()
+    path = {"PATH": os.path.dirname(os.path.abspath(CLOCHE)) + ":" + os.environ["PATH"]}
+    there = os.path.join(t.dir, "a server")
+    client = f"import socket; socket.create_connection(('127.0.0.1', {port}))"
+    t.write(there + "/serve.py", SERVE)
+    words = ("run", "--deny", "x.example", "--", "python3", "serve.py", str(port))
+    p = t.start(*words, cwd=there)
+    equal(int(p.stdout.readline()), port)
+    r = t.inside("python3", "-c", client).ended(1)
+    contains(r.err, "end that server and start it so:")
+    line = fix(r, "cd ")
+    equal(line, f"cd '{there}' && cloche run --publish={port} {shlex.join(words[1:])}")
+    p.communicate(b"\n", 60)
+    p = Started(["bash", "-c", line], cwd=t.away, env={**os.environ, **path},
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    equal(int(p.stdout.readline()), port)
+    t.outside("bash", "-c", fix(t.inside("python3", "-c", client).ended(1), "cloche policy "),
+              env=path).ok()
+    t.inside("python3", "-c", client).ok()
+    p.communicate(b"\n", 60)
+
+
+@test
+def a_server_in_a_session_has_a_line_that_joins_it(t):
+    path = {"PATH": os.path.dirname(os.path.abspath(CLOCHE)) + ":" + os.environ["PATH"]}
+    t.write("serve.py", SERVE)
+    p = t.start("run", "--session", "web", "--", "python3", "serve.py", "0")
+    port = int(p.stdout.readline())
+    client = f"import socket; socket.create_connection(('127.0.0.1', {port}))"
+    r = t.inside("python3", "-c", client).ended(1)
+    line = fix(r, "cloche run ")
+    contains(line, "cloche run --session web -- python3 -c ")
+    t.outside("bash", "-c", line, env=path).ok()
+    p.communicate(b"\n", 60)
+    t.run("session", "stop", "web").ok()
+
+
+@test
+def the_command_of_a_cloche_in_other_namespaces_is_not_suggested(t):
+    """A command of another sandbox could have chosen its options"""
+    t.write("serve.py", SERVE)
+    p = t.start("run", "--", "python3", "serve.py", "0",
+                program=("unshare", "--user", "--map-current-user"))
+    port = int(p.stdout.readline())
+    r = t.inside("python3", "-c", f"import socket; socket.create_connection(('127.0.0.1', {port}))")
+    contains(r.ended(1).err, f"--publish {port}, and this with --host-port {port}")
+    lacks(r.err, "serve.py")
+    p.communicate(b"\n", 60)
 
 
 @test
