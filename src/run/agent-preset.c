@@ -120,6 +120,27 @@ static int add_keys(struct options *options, const struct preset *p, bool pairs,
 	return r < 0 ? r : found;
 }
 
+bool options_is_agents_key(const char *name, size_t n)
+{
+	/* What each sets for the commands that it runs */
+	static const char *const markers[] = {
+		"CLAUDECODE", "CODEX_CI", "GEMINI_CLI", "CURSOR_AGENT",
+	};
+	bool by_agent = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(markers); i++)
+		by_agent = by_agent || getenv(markers[i]);
+	for (size_t i = 0; by_agent && i < ARRAY_SIZE(presets); i++) {
+		const char *const *keys = presets[i].keys;
+
+		for (int j = 0; j < WORDS_MAX && keys[j]; j++) {
+			if (strlen(keys[j]) == n && !strncmp(keys[j], name, n))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* The agent's own home, made if it is not there */
 static int add_home(struct options *options, const struct preset *p, bool keyed,
 		    struct err *err)

@@ -82,6 +82,10 @@ void options_done(struct options *options);
 int options_expand(struct options *options, struct err *err);
 /* What --for cannot do for the agent's login: a message to be freed, or NULL */
 char *options_login_note(const struct options *options);
+/* True if an agent runs this command, and the variable @name, of @n bytes, has an agent's key,
+ * which the command is not meant to have
+ */
+bool options_is_agents_key(const char *name, size_t n);
 
 /* The environment that the command's is made from */
 char *const *options_env(const struct options *options);

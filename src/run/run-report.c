@@ -117,7 +117,8 @@ static void add_withheld(const struct policy *policy, bool secret,
 		const size_t n = strcspn(*e, "=");
 		const struct env_verdict v = env_decide(policy, *e, n);
 
-		if (!n || v.pass || v.replaced || v.secret != secret)
+		if (!n || v.pass || v.replaced || v.secret != secret ||
+		    options_is_agents_key(*e, n))
 			continue;
 		if (shown == NAMES_MAX) {
 			more++;
@@ -141,7 +142,7 @@ static void record_variables(const struct run *run)
 			.rule_key = mem_strdup("sandbox.env"),
 		};
 
-		if (n && !verdict.pass && verdict.secret)
+		if (n && !verdict.pass && verdict.secret && !options_is_agents_key(*e, n))
 			violation_report(monitor_sink(run->monitor), &v);
 	}
 }

@@ -294,6 +294,17 @@ def violations_list_accepts_the_kinds_of_rules(t):
 
 
 @test
+def a_command_of_an_agent_is_not_offered_the_agents_key(t):
+    keys = {"ANTHROPIC_API_KEY": "sk-a", "OPENAI_API_KEY": "sk-o", "GEMINI_API_KEY": "sk-g",
+            "SOME_API_TOKEN": "t0k3n"}
+    for marker in ("CLAUDECODE", "CODEX_CI", "GEMINI_CLI", "CURSOR_AGENT", None):
+        r = t.shell("exit 3", env={**keys, **({marker: "1"} if marker else {})}).ended(3)
+        contains(r.err, "SOME_API_TOKEN")
+        for name in list(keys)[:3]:
+            (lacks if marker else contains)(r.err, name)
+
+
+@test
 def the_suggested_rule_passes_a_withheld_variable(t):
     env = {"SOME_API_TOKEN": "tok-1234567890"}
     script = 'test -n "$SOME_API_TOKEN"'
