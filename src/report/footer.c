@@ -367,13 +367,21 @@ static bool has_question(const struct lines *lines)
 	return false;
 }
 
+static void add_offer(const char *ask, struct buf *out)
+{
+	if (ask && strlen(ask) <= FOOTER_ASK_MAX)
+		buf_addf(out, "cloche:   or be asked about each host:\n            %s\n", ask);
+	else
+		buf_adds(out, "cloche:   or start it again with --ask, to be asked about each host\n");
+}
+
 static void add_text(const struct lines *lines, uint64_t gone,
 		     const struct footer *how, struct buf *out)
 {
 	const bool offer = how->may_ask && has_question(lines);
 	/* Beside the head, perhaps the note, the offer, "and more" */
 	const size_t max = FOOTER_LINES_MAX - 1 - (how->missing ? 1 : 0) -
-			    (offer ? 1 : 0);
+			    (offer ? 2 : 0);
 	const size_t all = count_fitting(lines, max);
 	const size_t shown = all == lines->len && !gone ? all
 				: count_fitting(lines, max - 1);
@@ -391,7 +399,7 @@ static void add_text(const struct lines *lines, uint64_t gone,
 		add_more(more, how->run, out);
 	}
 	if (offer)
-		buf_adds(out, "cloche:   or be asked about each host: cloche run --ask ...\n");
+		add_offer(how->ask, out);
 	if (how->missing) {
 		buf_adds(out, "cloche:   note: ");
 		add_safe(out, how->missing, VIOLATION_TEXT_MAX);

@@ -15,6 +15,7 @@ struct violation;
 enum {
 	FOOTER_LINES_MAX = 12,	/* Lines of the text form */
 	FOOTER_TARGET_MAX = 256,	/* Bytes of a name that are shown */
+	FOOTER_ASK_MAX = 512,	/* Bytes of a line that is only offered */
 };
 
 #define FOOTER_OPEN	"<sandbox_violations>"
@@ -63,13 +64,14 @@ bool footer_is_minor(const struct violation *v);
  *		user's own rules deny
  * @verbose:	Say how many were left out
  * @may_ask:	The reader could have answered the questions of --ask
+ * @ask:	The line that starts the run again with it; or NULL
  * @run:	The run's id, or NULL
  * @missing:	What could not be watched, in words; or NULL
  */
 struct footer {
 	enum footer_mode mode;
 	bool failed, verbose, may_ask;
-	const char *run, *missing;
+	const char *run, *missing, *ask;
 };
 
 /* The footer, or nothing if nothing was refused */

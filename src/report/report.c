@@ -381,8 +381,10 @@ void report_footer(const struct report *report, const struct footer *how,
 		   struct buf *out)
 {
 	struct footer full = *how;
+	auto_free char *ask = suggestion_for("cloche run --ask -- ", &report->config.rerun);
 
 	full.run = report->run;
 	full.missing = report->missing;
+	full.ask = ask;
 	footer_print(&report->ring, &full, out);
 }

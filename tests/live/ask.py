@@ -95,6 +95,32 @@ def twice(server):
 
 
 @test
+def the_line_that_the_footer_offers_asks(t):
+    """As it is printed, with the options and the command of the run"""
+    server = Server()
+    path = {**os.environ, "PATH": os.path.dirname(os.path.abspath(CLOCHE)) + ":" +
+            os.environ["PATH"]}
+    t.write("a client.py", FETCH + f'answer = tunnel(b"{server.target}")\nprint(answer)\n'
+            'sys.exit(" 200" not in answer)\n')
+    words = [CLOCHE, "run", "--deny", "x.example", "--", "python3", "a client.py"]
+    with Terminal(words, columns=WIDE) as term:
+        equal(term.wait(SECONDS), 1)
+        found = re.search(r"or be asked about each host:\r\n\S*? {12}(\S.*?)(\x1b\[0m)?\r\n",
+                          term.text)
+        check(found, term.text)
+    line = found.group(1)
+    equal(line, "cloche run --deny x.example --ask -- python3 'a client.py'")
+    with Terminal(["bash", "-c", line], env=path, columns=WIDE) as term:
+        asked(term, server.target)
+        term.send("y\n")
+        equal(term.wait(SECONDS), 0, term.text)
+        lacks(term.text, "be asked")
+    with Terminal([*words, "x" * 600], columns=WIDE) as term:
+        equal(term.wait(SECONDS), 1)
+        contains(term.text, "or start it again with --ask")
+
+
+@test
 def each_answer_about_a_host_has_its_effect(t):
     server = Server()
     for answer, want, questions in (("y", "200", 1), ("yes", "200", 1), ("Y", "200", 1),
