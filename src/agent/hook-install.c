@@ -54,6 +54,9 @@ static bool sets_variable(const struct hook_target *t)
 	return t->prefix && t->agent->id == AGENT_CLAUDE;
 }
 
+#define NOT_UTF8 "an option is not UTF-8, and the settings of %s cannot hold it; nothing was installed"
+
+/* NULL if one is not UTF-8, which JSON cannot hold */
 static json_t *arguments(const struct hook_target *t,
 			 const struct agent_event *event)
 {
@@ -64,8 +67,12 @@ static json_t *arguments(const struct hook_target *t,
 		json_array_append_new(list, json_string("--prefix"));
 		json_array_append_new(list, json_string(t->prefix));
 	}
-	for (size_t i = 0; t->options[i]; i++)
-		json_array_append_new(list, json_string(t->options[i]));
+	for (size_t i = 0; t->options[i]; i++) {
+		if (json_array_append_new(list, json_string(t->options[i])) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
 	return list;
 }
 
@@ -116,7 +123,7 @@ json_t *hook_settings(const struct hook_target *t, struct err *err)
 		json_t *entry = entry_for(t, event);
 
 		if (!entry) {
-			fail(err, -EINVAL, "an argument of the hook is not UTF-8");
+			fail(err, -EINVAL, NOT_UTF8, t->agent->name);
 			return NULL;
 		}
 		json_object_set_new(hooks, event->theirs,
@@ -278,7 +285,7 @@ static int add_value(const struct hook_target *t, struct buf *text,
 
 	json_decref(value);
 	if (!literal)
-		return fail(err, -EINVAL, "an argument of the hook is not UTF-8");
+		return fail(err, -EINVAL, NOT_UTF8, t->agent->name);
 	r = json_edit(buf_str(text), text->len, t->file,
 		      list ? JSON_EDIT_APPEND_VALUE : JSON_EDIT_SET, path,
 		      literal, &next, err);

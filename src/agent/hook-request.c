@@ -48,6 +48,11 @@ const struct agent *agent_find(const char *name)
 	return NULL;
 }
 
+const struct agent *agent_at(size_t i)
+{
+	return i < ARRAY_SIZE(agents) ? &agents[i] : NULL;
+}
+
 const struct agent_event *agent_event_find(const struct agent *agent,
 					   const char *name)
 {

@@ -57,6 +57,8 @@ struct agent_event {
  * for every agent that has it.
  */
 const struct agent *agent_find(const char *name);
+/* The @i-th; NULL behind the last */
+const struct agent *agent_at(size_t i);
 const struct agent_event *agent_event_find(const struct agent *agent,
 					   const char *name);
 /* The @i-th event that is installed for @agent; NULL past the last */

@@ -643,8 +643,16 @@ int mcp_wrap(const struct mcp_file *file, const char *name, const char *program,
 	     const char *const *options, struct err *err)
 {
 	struct job job = { file, name, program, options };
-	const int r = settings_edit_file(file->path, file->project, edit_wrap, &job, err);
+	int r;
 
+	for (size_t i = 0; options[i]; i++) {
+		auto_json json_t *word = json_string(options[i]);
+
+		if (!word)
+			return fail(err, -EINVAL, "an option is not UTF-8, and the settings of %s cannot hold it; nothing was changed",
+				    file->agent);
+	}
+	r = settings_edit_file(file->path, file->project, edit_wrap, &job, err);
 	return r < 0 ? r : r != SETTINGS_EDIT_KEEP;
 }
 

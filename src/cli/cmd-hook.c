@@ -557,11 +557,13 @@ static int print_status(const struct agent *agent, const char *scope, bool json,
 	if (!why.len && claude && strcmp(scope, "managed") != 0 && !shim)
 		hook_tell_switched_off(&off);
 	held = !why.len && !off.len;
-	if (held)
+	if (held && agent->id == AGENT_CURSOR)	/* There is no Cursor that we could have tried */
+		buf_addf(&why, "installed (%s); a command that the hook rewrote ran in the sandbox, but whether Cursor calls the hook was never tried",
+			 file);
+	else if (held)
 		buf_addf(&why, "commands run in the sandbox, tried with one (%s)%s",
-			 shim && !claude ? "by its shim" : file, prefix || shim ? "" :
-			 agent->id == AGENT_CURSOR ? "; whether Cursor calls the hook was not tried" :
-			 "; prompts show the rewritten line");
+			 shim && !claude ? "by its shim" : file,
+			 prefix || shim ? "" : "; prompts show the rewritten line");
 	if (json)
 		print_json(json_pack("{s:i, s:s, s:b, s:o}", "version", 1,
 				     "agent", agent->name, "sandboxed", held, "detail",
@@ -574,11 +576,37 @@ static int print_status(const struct agent *agent, const char *scope, bool json,
 	return held ? 0 : 1;
 }
 
+/* All agents whose settings are here: 1 if the commands of one run outside */
+static int print_all(struct err *err)
+{
+	auto_buf struct buf names = { 0 };
+	const struct agent *agent;
+	int worst = 0, found = 0;
+
+	agent_names(&names);
+	for (size_t i = 0; worst >= 0 && (agent = agent_at(i)); i++) {
+		auto_free char *file = agent_settings_file(agent, err);
+		auto_free char *dir = file ? path_parent(file) : NULL;
+		int r;
+
+		if (!dir || access(dir, F_OK) < 0)
+			continue;
+		found++;
+		r = print_status(agent, "user", false, err);
+		worst = r < 0 || r > worst ? r : worst;
+	}
+	if (!found)
+		printf("There are no settings of %s.\n", buf_str(&names));
+	return worst;
+}
+
 int cmd_hook_status(struct call *call, struct err *err)
 {
 	const char *scope = call_flag(call, "scope");
 	const struct agent *agent = call->count ? agent_find(call->args[0]) : NULL;
 
+	if (!call->count && !scope && !call_flag(call, "json"))
+		return print_all(err);
 	if (!agent)
 		return fail_hook(call, call->count ? call->args[0] : NULL, err);
 	return print_status(agent, scope ? scope : "user", call_flag(call, "json"), err);

@@ -93,6 +93,22 @@ def installing_and_uninstalling_leaves_every_byte(t):
 
 
 @test
+def an_option_that_is_not_utf_8_is_refused(t):
+    """JSON cannot hold it, and a hook without it would have another policy"""
+    for agent, name in FILES.items():
+        for options in ((b"--env", b"A=\xff"), (b"--read", b"/\xfe")):
+            r = t.run("hook", "install", agent, *options).ended(2)
+            equal(r.err, f"cloche: an option is not UTF-8, and the settings of {agent} cannot "
+                  "hold it; nothing was installed\n")
+            check(not os.path.exists(os.path.join(t.home, name)), agent)
+    equal([*tree(t.home + "/.config/cloche")], [])
+    t.write(t.home + "/.claude.json", '{"mcpServers": {"one": {"command": "ls"}}}')
+    contains(t.run("mcp", "wrap", "claude", "one", b"--env", b"A=\xff").ended(2).err,
+             "an option is not UTF-8")
+    t.run("mcp", "wrap", "claude", "one", "--env", "A=\xe9").ok()
+
+
+@test
 def install_follows_a_moved_agent_home(t):
     for agent, variable, name in (("claude", "CLAUDE_CONFIG_DIR", "settings.json"),
                                   ("codex", "CODEX_HOME", "hooks.json"),
@@ -303,6 +319,21 @@ def install_leaves_invalid_json_unchanged(t):
 
 
 @test
+def status_without_an_agent_is_about_all_that_are_here(t):
+    equal(t.run("hook", "status").ok().out,
+          "There are no settings of claude, codex, gemini, cursor.\n")
+    for agent in ("claude", "cursor"):
+        t.run("hook", "install", agent).ok()
+    lines = t.run("hook", "status").ok().out.splitlines()
+    equal([line.split(":")[0] for line in lines], ["claude", "cursor"])
+    lacks(lines[1], "commands run in the sandbox")	# Nobody has seen that
+    t.run("hook", "uninstall", "claude").ok()
+    os.makedirs(t.home + "/.claude", exist_ok=True)
+    contains(t.run("hook", "status").ended(1).out, "claude: not installed")
+    t.run("hook", "status", "--scope", "project").ended(2)
+
+
+@test
 def status_runs_the_hook_and_names_what_disables_it(t):
     def status(agent, code):
         r = t.run("hook", "status", agent).ended(code)
@@ -317,7 +348,7 @@ def status_runs_the_hook_and_names_what_disables_it(t):
         t.run("hook", "install", agent).ok()
     contains(status("claude", 0), "commands run in the sandbox")
     contains(status("gemini", 0), "tried with one")
-    contains(status("cursor", 0), "whether Cursor calls the hook was not tried")
+    contains(status("cursor", 0), "whether Cursor calls the hook was never tried")
     contains(status("codex", 1), "not reviewed")
     t.write(t.home + "/.codex/config.toml", '[hooks.state."%s/.codex/hooks.json:'
             'pre_tool_use:0:0"]\ntrusted_hash = "sha256:x"\n' % t.home)
@@ -332,7 +363,6 @@ def status_runs_the_hook_and_names_what_disables_it(t):
     script = t.home + "/.config/cloche/agents/claude-shell"
     t.write(script, "#!/bin/sh\nexec bash -c \"$1\"\n", mode=0o755)
     contains(status("claude", 1), "does not run in the sandbox")
-    t.run("hook", "status").ended(2)
 
 
 @test
