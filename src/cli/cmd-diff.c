@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,6 +79,8 @@ static bool names_nothing(const struct staged *s)
 {
 	bool missing = false;
 
+	if (!s->ephemeral.changes.len)		/* print_none() says so */
+		return s->paths.len > 0;
 	for (size_t i = 0; i < s->paths.len; i++) {
 		const char *path = s->paths.v[i];
 		auto_buf struct buf line = { 0 };
@@ -186,15 +189,28 @@ static void print_patch(const struct staged *s, const struct ephemeral_change *c
 
 enum { KINDS = EPHEMERAL_DELETED + 1 };
 
-static void print_counts(const size_t *counts, const char *where)
+enum { STAT_NAME_MAX = 40 };	/* Columns of a directory's name; a longer one juts out */
+
+/**
+ * struct stat_rows - The lines of --stat: a directory, and how many changes of each kind
+ */
+struct stat_rows {
+	struct stat_row {
+		char *name;
+		size_t counts[KINDS];
+	} *v;
+	size_t len, cap;
+};
+
+static void print_stat_row(const struct stat_row *row, int width)
 {
 	const char *comma = "";
 
-	printf("%s", where);
+	printf("%-*s ", width, row->name);
 	for (size_t kind = 0; kind < KINDS; kind++) {
-		if (!counts[kind])
+		if (!row->counts[kind])
 			continue;
-		printf("%s %zu %s", comma, counts[kind],
+		printf("%s %zu %s", comma, row->counts[kind],
 		       ephemeral_kind_name((enum ephemeral_kind)kind));
 		comma = ",";
 	}
@@ -213,45 +229,51 @@ static size_t group_len(const struct staged *s, const struct ephemeral_change *c
 	return slash ? (size_t)(slash - path) : 0;
 }
 
-static void print_group(const struct buf *group, size_t *counts)
+/* The row of the @n bytes at @path. Changes are sorted, so that those of a directory follow
+ * each other.
+ */
+static struct stat_row *row_of(struct stat_rows *rows, const char *path, size_t n)
 {
 	auto_buf struct buf name = { 0 };
+	auto_free char *dir = mem_strndup(path, n);
 
-	text_escape(&name, group->p);
+	text_escape(&name, dir);
 	buf_addc(&name, '/');
-	print_counts(counts, buf_str(&name));
-	memset(counts, 0, KINDS * sizeof(*counts));
+	if (!rows->len || strcmp(rows->v[rows->len - 1].name, buf_str(&name)) != 0)
+		*vec_push(rows) = (struct stat_row){ .name = mem_strdup(buf_str(&name)) };
+	return &rows->v[rows->len - 1];
 }
 
-/* Changes are sorted, so that those of a directory follow each other */
 static void print_stat(const struct staged *s)
 {
-	size_t counts[KINDS] = { 0 }, here[KINDS] = { 0 }, all[KINDS] = { 0 };
-	auto_buf struct buf group = { 0 };
+	static char own[] = "./", total[] = "in all";
+	struct stat_row here = { .name = own }, all = { .name = total };
+	struct stat_rows rows = { 0 };
+	size_t width = strlen(total);
 
 	for (size_t i = 0; i < s->ephemeral.changes.len; i++) {
 		const struct ephemeral_change *c = &s->ephemeral.changes.v[i];
-		const char *path = shown(s, c->path);
 		const size_t n = group_len(s, c);
 
 		if (!is_chosen(s, c))
 			continue;
-		if (n && group.len && (n != group.len || memcmp(path, group.p, n)))
-			print_group(&group, counts);
-		if (n) {
-			group.len = 0;
-			buf_add(&group, path, n);
-			(void)buf_str(&group);
-		}
-		(n ? counts : here)[c->kind]++;
-		all[c->kind]++;
+		(n ? row_of(&rows, shown(s, c->path), n) : &here)->counts[c->kind]++;
+		all.counts[c->kind]++;
 	}
-	if (group.len)
-		print_group(&group, counts);
-	if (here[EPHEMERAL_ADDED] || here[EPHEMERAL_MODIFIED] ||
-	    here[EPHEMERAL_DELETED])
-		print_counts(here, "./");
-	print_counts(all, "in all");
+	for (size_t i = 0; i < rows.len; i++) {
+		const size_t n = strlen(rows.v[i].name);
+
+		width = n > width && n <= STAT_NAME_MAX ? n : width;
+	}
+	for (size_t i = 0; i < rows.len; i++) {
+		print_stat_row(&rows.v[i], (int)width);
+		free(rows.v[i].name);
+	}
+	free(rows.v);
+	if (here.counts[EPHEMERAL_ADDED] || here.counts[EPHEMERAL_MODIFIED] ||
+	    here.counts[EPHEMERAL_DELETED])
+		print_stat_row(&here, (int)width);
+	print_stat_row(&all, (int)width);
 }
 
 static void print_text(const struct staged *s, bool patch)
@@ -300,10 +322,10 @@ int cli_diff(struct call *call, struct err *err)
 	const int r = open_staged(ephemeral_open, call, &staged, err);
 	const bool missing = r >= 0 && names_nothing(&staged);
 
+	if (r == 0 && (missing || !call_flag(call, "json")))
+		print_none();
 	if (r >= 0 && call_flag(call, "json"))
 		print_json(changes_json(&staged), JSON_INDENT(2));
-	else if (r == 0)
-		print_none();
 	else if (r > 0 && call_flag(call, "stat"))
 		print_stat(&staged);
 	else if (r > 0)

@@ -37,6 +37,7 @@ static const char *limits_here(void)
 
 enum {
 	COLUMNS = 80,
+	NARROW = 60,		/* Below this an explanation continues at the left */
 	WHY_AT = 30,		/* Where a probe's explanation begins */
 	GUARANTEE_AT = 4,	/* The same for a guarantee, and */
 	ADVICE_AT = 9,		/* for a cause and a remedy, and */
@@ -46,6 +47,9 @@ enum {
 /* What is missing, and what to do about it, stand out on a terminal */
 static void print_text(const char *text)
 {
+	const int wide = terminal_columns(STDOUT_FILENO);
+	const int columns = wide > COLUMNS ? COLUMNS : wide;
+
 	while (*text) {
 		const size_t n = strcspn(text, "\n") + 1;
 		const char *line = text + strspn(text, " ");
@@ -53,13 +57,13 @@ static void print_text(const char *text)
 			!strncmp(text, "✗", strlen("✗")) ? STYLE_HEAD :
 			!strncmp(line, "fix: ", 5) ? STYLE_COMMAND : STYLE_NONE;
 		const int at = !strncmp(text, "tier: ", TIER_AT) ? TIER_AT :
-			       line == text ? WHY_AT :
+			       line == text && columns >= NARROW ? WHY_AT :
 			       line - text < GUARANTEE_AT ? GUARANTEE_AT : ADVICE_AT;
 		auto_buf struct buf out = { 0 };
 
 		/* A line to paste stays whole */
 		terminal_wrap(&out, text, n - 1, at,
-			      style != STYLE_COMMAND && isatty(STDOUT_FILENO) ? COLUMNS : 0);
+			      style != STYLE_COMMAND ? columns : 0);
 		printf("%s%s%s\n", style ? terminal_style(stdout, style) : "", buf_str(&out),
 		       style ? terminal_style(stdout, STYLE_NONE) : "");
 		text += n - !text[n - 1];

@@ -158,12 +158,14 @@ static int collect_end(void *arg, const struct run_record *run)
 	return 0;
 }
 
+enum { REASON_AT = 6 };		/* Where a line that is broken continues */
+
 /* Those of one run stand together, below its id, its command and its @end */
 static void print_text(const struct violation *v, const struct violation *before,
 		       const char *end)
 {
 	const char *plain = terminal_style(stdout, STYLE_NONE), *line;
-	auto_buf struct buf text = { 0 };
+	auto_buf struct buf text = { 0 }, first = { 0 };
 	char when[VIOLATION_TIME_SIZE];
 
 	violation_time(v->time_ms, when);
@@ -173,10 +175,12 @@ static void print_text(const struct violation *v, const struct violation *before
 			v->command ? v->command : "", end ? end : "");
 		fputs(plain, stdout);
 	}
+	buf_adds(&text, "  ");
 	footer_text(v, "    ", &text);
 	line = strchrnul(buf_str(&text), '\n');
-	printf("  %.*s%s%s%s", (int)(line - text.p), text.p, terminal_style(stdout, STYLE_COMMAND),
-	       line, plain);
+	terminal_wrap(&first, text.p, (size_t)(line - text.p), REASON_AT,
+		      terminal_columns(STDOUT_FILENO));
+	printf("%s%s%s%s", buf_str(&first), terminal_style(stdout, STYLE_COMMAND), line, plain);
 }
 
 static void print_line(const struct violation *v)

@@ -191,7 +191,8 @@ int call_fail_usage(const struct call *call, struct err *err)
 					  call->word ? call->word->name : "");
 	const char *example = help_example(name);
 
-	return fail(err, -EINVAL, "usage: cloche %s %s%s%s", name, synopsis_of(call),
+	return fail(err, -EINVAL, "usage: cloche %s%s%s%s%s", name,
+		    *synopsis_of(call) ? " " : "", synopsis_of(call),
 		    example ? "; for example: " : "", example ? example : "");
 }
 

@@ -65,6 +65,8 @@ int verb_fail(const char *name, struct err *err)
 
 	for (const struct verb *c = commands; c->name; c++)
 		(void)text_near_try(&near, c->name);
+	(void)text_near_try(&near, "--version");
+	(void)text_near_try(&near, "--help");
 	if (near.best)
 		return fail(err, -EINVAL, "no command '%s'; did you mean 'cloche %s'?",
 			    name, near.best);
@@ -72,7 +74,17 @@ int verb_fail(const char *name, struct err *err)
 		    name);
 }
 
-/* "cloche npm test" is probably "cloche run -- npm test" */
+/* True if @word is an option of run: --allow, --allow=HOST, -c */
+static bool is_run_option(const char *word)
+{
+	if (word[0] != '-' || word[1] != '-')
+		return !strcmp(word, "-c") || !strcmp(word, "-s") || !strcmp(word, "-v");
+	return option_find(word + 2, strcspn(word + 2, "=")) < OPTION_COUNT;
+}
+
+/* "cloche npm test" is probably "cloche run -- npm test", and "cloche --allow HOST -- npm ci"
+ * lacks its verb
+ */
 static int fail_unknown(int argc, char **argv, struct err *err)
 {
 	auto_free char *cwd = getcwd(NULL, 0);
@@ -86,6 +98,9 @@ static int fail_unknown(int argc, char **argv, struct err *err)
 	if (program)
 		return fail(err, -EINVAL, "no command '%s'; to run a program in the sandbox: cloche run -- %s",
 			    argv[1], buf_str(&line));
+	if (first == 1 && is_run_option(argv[1]))
+		return fail(err, -EINVAL, "the command of cloche comes before its options: cloche run %s",
+			    buf_str(&line));
 	return verb_fail(argv[1], err);
 }
 

@@ -289,6 +289,7 @@ int policy_why_ask(struct policy *policy, enum policy_why_op op, const char *tar
 {
 	const bool host_net = policy->net == NET_HOST;
 	struct policy_why why = { 0 };
+	uint64_t port;
 	int r = 0;
 
 	if (!*target)
@@ -311,6 +312,8 @@ int policy_why_ask(struct policy *policy, enum policy_why_op op, const char *tar
 			 policy_flag(policy, FLAG_ALL_UNIX_SOCKETS, false),
 			 "sockets of the host are refused; its own work", "socket",
 			 &why);
+	else if (op == POLICY_WHY_PORT && (text_to_u64(target, 65535, &port) < 0 || !port))
+		r = fail(err, -EINVAL, "'%s' is not a port from 1 to 65535", target);
 	else if (op == POLICY_WHY_PORT)
 		ask_list(policy, LIST_HOST_PORTS, host_net,
 			 "localhost inside is the sandbox's own", "port", &why);

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shlex
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -288,9 +289,19 @@ def mistyped_arguments_get_a_suggestion(t):
                          (("policy", "allow", "wirte", "x"), "write"),
                          (("policy", "alow", "write", "x"), "'cloche policy allow'"),
                          (("doctor", "--jsn"), "--json"),
+                         (("--versoin",), "'cloche --version'"),
                          (("diff", "--patc"), "--patch")):
         contains(t.run(*words).ended(2).err, "did you mean " + meant, words)
     contains(t.run("policy", "why", "smell", "x").ended(2).err, "not one of host")
+    for port in ("x", "0", "65536", "80x"):
+        equal(t.run("policy", "why", "port", port).ended(2).err,
+              f"cloche: '{port}' is not a port from 1 to 65535\n")
+    contains(t.run("policy", "why", "port", "80").ended(1).out, "cloche policy allow port 80")
+    for words in (["--allow", "a.test", "--", "echo", "it is"], ["--net=none", "-c", "ls"],
+                  ["-c", "ls"]):
+        equal(t.run(*words).ended(2).err, "cloche: the command of cloche comes before its "
+              f"options: cloche run {shlex.join(words)}\n")
+    contains(t.run("violations", "clear", "x").ended(2).err, "usage: cloche violations clear;")
     for kind in ("host", "domain", "connect"):
         contains(t.run("policy", "why", kind, "a.test").ended(1).out, "denied: host")
         t.run("policy", "allow", kind, kind + ".test").ok()

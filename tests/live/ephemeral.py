@@ -153,14 +153,21 @@ head -c 5M /dev/zero > large""", options=EPHEMERAL).ok()
     lacks(text, "root:")
     equal(t.run("diff", "-p", "d").ok().out,
           "A d/\nA d/e/\nA d/e/f\n@@ -0,0 +1,1 @@\n+x\n")
-    equal(t.run("diff", "--stat").ok().out, "d/ 2 added\n"
-          "./ 5 added, 2 modified, 1 deleted\nin all 7 added, 2 modified, 1 deleted\n")
+    equal(t.run("diff", "--stat").ok().out, "d/      2 added\n"
+          "./      5 added, 2 modified, 1 deleted\nin all  7 added, 2 modified, 1 deleted\n")
+    # One column for all names but very long ones
+    t.shell(f"mkdir lib-with-a-name {'l' * 60}; echo x > lib-with-a-name/y; echo x > {'l' * 60}/y",
+            options=EPHEMERAL).ok()
+    lines = t.run("diff", "--stat").ok().out.splitlines()
+    equal([line.rindex("  ") if "  " in line else None for line in lines], [16, 16, 61, 16, 16],
+          lines)
 
 
 @test
 def diff_apply_and_discard_report_what_they_did(t):
     for verb in ("diff", "apply", "discard"):
         contains(t.run(verb).ok().err, "no staged changes")
+        equal(t.run(verb, "a", "b").ended(1).err, t.run(verb).err)	# Once, whatever is named
     t.shell("echo x > a; echo x > b; mkdir d; echo x > d/c", options=EPHEMERAL).ok()
     equal(t.run("apply", "a").ok().out, "1 change applied\n")
     equal(t.run("discard", "d").ok().out, "2 changes discarded\n")

@@ -59,6 +59,30 @@ def a_footer_is_broken_between_words_and_commands_are_not(t):
 
 
 @test
+def doctor_and_lists_of_refusals_are_broken_between_words(t):
+    """All but the lines to copy, and the line with the run's command"""
+    t.write(t.home + "/.ssh/id_test", "K")
+    t.shell(REFUSED.format("~/x"), options=["--observe", "full"]).ended(1)
+    for words in (["doctor"], ["violations", "list"]):
+        whole = plain(on(1000, [CLOCHE, *words])).split()
+        for columns in (80, 40):
+            shown = plain(on(columns, [CLOCHE, *words]))
+            equal(shown.split(), whole)
+            for line in shown.splitlines():
+                check(len(line) <= columns or " run 01" in line or
+                      re.match("    (fix: |cloche )", line), columns, line)
+
+
+@test
+def doctor_finds_the_same_where_sigpipe_is_ignored(t):
+    """As it is in what Terminal starts; pasta does not start then"""
+    need("pasta")
+    for code in ("import os", "import os, signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)"):
+        r = t.outside("python3", "-c", f"{code}; os.execv({CLOCHE!r}, ['cloche', 'doctor'])")
+        contains(r.out, "--net jail can reach addresses")
+
+
+@test
 def a_message_is_broken_between_words(t):
     t.write(".cloche.json", '{"network": {"allowedDomains": ["a.example.org"]}}')
     whole = t.inside("true").ok().err
