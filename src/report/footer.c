@@ -236,7 +236,8 @@ static bool may_be_nothing(const struct violation *v)
 	if (v->kind == VIOLATION_UNIX_SOCKET)
 		return v->op && !strcmp(v->op, "socket");
 	if (v->kind == VIOLATION_FS_WRITE || v->kind == VIOLATION_FS_RENAME)
-		return v->target && (is_state(v->target) || v->error == ENOENT);
+		return v->target && (is_state(v->target) || v->error == ENOENT ||
+				     (v->reason && strstr(v->reason, VIOLATION_NOT_YOURS)));
 	if (v->kind == VIOLATION_FS_READ && v->target && is_state(v->target))
 		return true;
 	return is_telemetry(v) || is_registry(v) ||

@@ -326,6 +326,25 @@ static void warn(struct violation *v)
 	}
 }
 
+/* gpg makes its directory where there is none, which it may not. In an empty one it works:
+ * the sandbox has a copy of it that the command may change.
+ */
+static bool suggest_gnupg(struct violation *v)
+{
+	auto_buf struct buf line = { 0 };
+
+	if (v->kind != VIOLATION_FS_WRITE || strcmp(path_base(v->target), ".gnupg") != 0 ||
+	    access(v->target, F_OK) == 0)
+		return false;
+	buf_adds(&line, "mkdir -m 700 ");
+	text_shell_quote(&line, v->target);
+	free(take_ptr(v->suggest_edit));
+	free(take_ptr(v->suggest_command));
+	suggestion_nothing(v, "it is not there, and an empty one is enough");
+	v->suggest_command = buf_take(&line);
+	return true;
+}
+
 static void suggest_instead(struct violation *v, const struct instead *in,
 			    const char *command)
 {
@@ -358,6 +377,8 @@ void suggestion_finish(struct violation *v, const struct rerun *how)
 	const struct instead *in = file && (v->suggest_command || v->suggest_edit) ?
 				   find_instead(v) : NULL;
 
+	if (in && suggest_gnupg(v))
+		return;
 	if (in)
 		suggest_instead(v, in, how->line);
 	else if (file)

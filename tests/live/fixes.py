@@ -294,6 +294,18 @@ def violations_list_accepts_the_kinds_of_rules(t):
 
 
 @test
+def gpg_without_its_directory_has_a_line_that_makes_it(t):
+    need("gpg")
+    path = t.home + "/.gnupg"
+    line = f"mkdir -m 700 {path}"
+    r = t.inside("gpg", "--list-keys").ended(2)
+    contains(r.err, f"an empty one is enough)\n            {line}\n")
+    t.outside("bash", "-c", line).ok()
+    lacks(t.inside("gpg", "--list-keys").ok().err, "cloche")
+    equal(os.listdir(path), [])
+
+
+@test
 def a_command_of_an_agent_is_not_offered_the_agents_key(t):
     keys = {"ANTHROPIC_API_KEY": "sk-a", "OPENAI_API_KEY": "sk-o", "GEMINI_API_KEY": "sk-g",
             "SOME_API_TOKEN": "t0k3n"}

@@ -176,7 +176,7 @@ def where_the_host_has_none_making_one_is_refused_with_a_word(t):
         check(r.code != 0, repr(r))
         contains(r.err, f"write {t.home}/.gnupg (")
         contains(r.err, "cloche policy allow write" if command[0] == "mkdir" else
-                 "its agent signs without handing out the key; none runs, so start it first)")
+                 f"an empty one is enough)\n            mkdir -m 700 {t.home}/.gnupg\n")
     check(not t.exists(t.home + "/.gnupg"))
 
 

@@ -132,7 +132,53 @@ terraform version
 xargs -P 2 -n 1 echo < a.txt
 emacs -Q --batch
 go env
-ssh -G localhost"""
+ssh -G localhost
+git pull -q ../remote.git HEAD
+git fetch -q ../remote.git
+git worktree list
+git shortlog -s HEAD
+git remote -v
+npm ci --offline
+pytest -q -p no:cacheprovider
+python3 -m pytest -q
+python3 -m pip check
+cargo build --offline --manifest-path rs/Cargo.toml
+clang -o main2 main.c
+tar xf a.tar
+redis-cli --version
+nano --version
+htop --version
+tmux -V
+ssh -V
+gpg --list-keys
+systemctl --version
+journalctl --no-pager -n 1
+journalctl --user --no-pager -n 1
+df -h
+mount
+findmnt
+ip route
+ping -c 1 127.0.0.1
+lsblk
+lsof -p 1
+last
+hostname
+uname -a
+nproc
+flock long.txt true
+mktemp
+mkfifo pipe
+setsid true
+nohup true
+watch --version
+column long.txt
+man -w ls
+vim -es -c q a.txt
+ruby -e 1
+docker --version
+apt-get -s install bash
+apt-get --print-uris -s upgrade
+strace -c true"""
 
 
 def project(t):
@@ -146,6 +192,13 @@ def project(t):
     t.outside("git", "init", "-q").ok()
     t.outside("git", "add", "-A").ok()
     t.outside("git", "commit", "-q", "-m", "first").ok()
+    t.outside("git", "clone", "-q", "--bare", ".", "../remote.git").ok()
+    t.write("test_one.py", "def test_one():\n    pass\n")
+    t.write("package-lock.json", '{"name":"p","version":"1.0.0","lockfileVersion":3,'
+            '"packages":{"":{"name":"p","version":"1.0.0"}}}')
+    t.write("rs/Cargo.toml", '[package]\nname="x"\nversion="0.1.0"\nedition="2021"\n')
+    t.write("rs/src/main.rs", "fn main() {}\n")
+    os.mkdir(t.home + "/.gnupg", 0o700)
 
 
 def program(line):
@@ -188,6 +241,18 @@ def successful_programs_on_a_terminal_print_nothing_of_cloche(t):
             loud.append((name, r.code, r.out[-500:]))
     note("not here:", ", ".join(missing))
     equal(loud, [])
+
+
+@test
+def writes_that_are_roots_are_not_missed(t):
+    """Without a sandbox they would fail as well"""
+    script = "echo x 2>/dev/null >> /etc/passwd; "
+    done, failed = t.shell(script + "true").ok().err, t.shell(script + "false").ended(1).err
+    if IS_ROOT:
+        contains(done, "write /etc/passwd (outside the writable paths)")
+        return
+    equal(done, "")
+    contains(failed, "not yours to write")
 
 
 @test
