@@ -219,7 +219,7 @@ def a_port_without_a_rule_is_captured_on_demand(t):
     address = own_address()
     server = Server(address)
     code = f'''
-s = socket.create_connection(("{address}", {server.port}), 10); print(s.recv(9))
+s = socket.create_connection(("{address}", {server.port}), 60); print(s.recv(9))
 '''
     r = python(t, code, "--allow", address).ok()
     equal(r.out, "b'hello'\n")
@@ -469,7 +469,7 @@ def own_address():
 def host_port_makes_a_host_port_reachable(t):
     server = Server()
     code = f'''
-s = socket.create_connection(("localhost", {server.port}), 10); print(s.recv(9))
+s = socket.create_connection(("localhost", {server.port}), 60); print(s.recv(9))
 '''
     equal(python(t, code, "--host-port", server.port).ok().out, "b'hello'\n")
     contains(python(t, code).err, "refused")
@@ -485,7 +485,7 @@ l = socket.create_server(("127.0.0.1", {port})); print("up", flush=True)
 s, a = l.accept(); s.sendall(b"from inside"); s.close()
 ''')
     equal(p.stdout.readline(), b"up\n")
-    with socket.create_connection(("127.0.0.1", port), 10) as s:
+    with socket.create_connection(("127.0.0.1", port), 60) as s:
         equal(s.recv(99), b"from inside")
     try:
         socket.create_connection((own_address(), port), 2)
@@ -536,7 +536,7 @@ sys.stdin.readline()
         contains(p.communicate()[1], b"is not reachable from the host")
         p, ports = start("--settings", settings)
     for port in ports:
-        with socket.create_connection(("127.0.0.1", port), 10) as s:
+        with socket.create_connection(("127.0.0.1", port), 60) as s:
             equal(s.recv(99), b"from inside")
         check(not is_open("::1", port) and not is_open(own_address(), port))
     out, err = p.communicate(b"\n", timeout=RUN_SECONDS)
