@@ -176,7 +176,9 @@ ls f* | wc -l; tar cf all.tar f*; rm f*; tar xf all.tar; cat f2000; rm f*; ls"""
 workflow("tmux_runs_a_command", """export TMUX_TMPDIR=$(mktemp -d)
 tmux -f /dev/null new -d 'echo hi > done; tmux wait -S end; exec cat'
 tmux wait end; cat done; tmux kill-server""", "tmux")
+# Outside its directory of sockets, which stays, is another than the machine's
 workflow("screen_runs_a_command", """mkfifo done
+[ -n "$CLOCHE_SANDBOX" ] || export SCREENDIR=$(mktemp -d)
 screen -dmS day sh -c 'echo hi > done'; cat done""", "screen",
          root=False)	# Root's gives its terminal to group tty, which is not inside
 workflow("an_ssh_agent_of_its_own_holds_a_key", """ssh-keygen -q -t ed25519 -N '' -C x -f k
