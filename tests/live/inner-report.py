@@ -136,10 +136,10 @@ def nothing_is_written_to_an_input_or_a_named_socket(t):
 
 @test
 def a_whole_agent_of_a_preset_gets_them(t):
-    path = t.home + "/not-made"
-    said, _ = read(t, "pipe", f"echo x > /usr/not-made; echo end", "--for", "aider")
-    contains(said, "cloche: refused: write /usr/not-made")
-    said, _ = read(t, "pipe", "echo x > /usr/not-made; echo end", "--for", "aider",
+    path = t.away + "/not-made"
+    said, _ = read(t, "pipe", f"echo x > {path}; echo end", "--for", "aider")
+    contains(said, f"cloche: refused: write {path}")
+    said, _ = read(t, "pipe", f"echo x > {path}; echo end", "--for", "aider",
                    "--annotate", "text")
     lacks(said, "cloche")
 
