@@ -559,7 +559,7 @@ static char *grant_for(const char *home, const struct notification *q,
 	const bool wide = home && path_is_within(parent, home);
 
 	if (is_foreign(p->path)) {
-		*why = VIOLATION_NOT_YOURS;
+		*why = "not yours to write";
 		return NULL;
 	}
 	if (needs && (wide || path_depth(parent) < 2)) {

@@ -224,12 +224,6 @@ static bool is_registry(const struct violation *v)
 	return names_host(v, parts, ARRAY_SIZE(parts));
 }
 
-/* Without a sandbox it would fail as well */
-static bool is_roots(const struct violation *v)
-{
-	return v->reason && strstr(v->reason, VIOLATION_NOT_YOURS);
-}
-
 /* The command succeeded without it: it only looked whether a hidden name is there
  * (many programs look for settings that they can do without), or does without a system
  * call, a datagram socket (mostly for the log), a device, or without keeping state; or
@@ -242,7 +236,7 @@ static bool may_be_nothing(const struct violation *v)
 	if (v->kind == VIOLATION_UNIX_SOCKET)
 		return v->op && !strcmp(v->op, "socket");
 	if (v->kind == VIOLATION_FS_WRITE || v->kind == VIOLATION_FS_RENAME)
-		return v->target && (is_state(v->target) || v->error == ENOENT || is_roots(v));
+		return v->target && (is_state(v->target) || v->error == ENOENT);
 	if (v->kind == VIOLATION_FS_READ && v->target && is_state(v->target))
 		return true;
 	return is_telemetry(v) || is_registry(v) ||
@@ -279,11 +273,9 @@ static bool is_empty_on_purpose(const struct violation *v)
 
 bool footer_is_minor(const struct violation *v)
 {
-	/* A command that installs packages fails without its registry, and one that wants
-	 * to write root's files by that
-	 */
+	/* A command that installs packages fails without its registry */
 	return was_said(v) || is_empty_on_purpose(v) ||
-	       (may_be_nothing(v) && !v->rule_file && !is_registry(v) && !is_roots(v));
+	       (may_be_nothing(v) && !v->rule_file && !is_registry(v));
 }
 
 /* Strings stay the ring's. Returns how many were left out as nothing. */

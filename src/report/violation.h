@@ -13,8 +13,6 @@ struct err;
 
 /* The operation of a limit that was hit, which has a message of its own */
 #define VIOLATION_OP_LIMIT "limit"
-/* In the reason of a write that would fail without a sandbox as well */
-#define VIOLATION_NOT_YOURS "not yours to write"
 
 enum {
 	VIOLATION_TEXT_MAX = 4096,	/* Bytes kept of one string */
