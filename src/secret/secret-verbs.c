@@ -36,11 +36,6 @@ int secret_set(struct store *s, const struct arguments *args, struct err *err)
 	return r < 0 ? r : EXIT_YES;
 }
 
-static int no_secret(const struct arguments *args, struct err *err)
-{
-	return fail(err, -ENOENT, "there is no secret '%s'", args->word);
-}
-
 int secret_get(struct store *s, const struct arguments *args, struct err *err)
 {
 	json_auto_t *doc = NULL, *full = NULL;
@@ -55,7 +50,8 @@ int secret_get(struct store *s, const struct arguments *args, struct err *err)
 		return r;
 	value = json_object_get(doc, args->word);
 	if (!value)
-		return no_secret(args, err);
+		return fail(err, -ENOENT, "there is no secret '%s'; to store it: cloche secret set %s",
+			    args->word, args->word);
 	if (args->json)
 		full = json_pack("{si ss sO}", "version", 1, "name",
 				 args->word, "value", value);
@@ -77,7 +73,7 @@ int secret_delete(struct store *s, const struct arguments *args,
 	if (r >= 0 && args->word)
 		r = store_drop(s, args->word, err);
 	if (!r && args->word)
-		return no_secret(args, err);
+		return fail(err, -ENOENT, "there is no secret '%s'", args->word);
 	return r < 0 ? r : EXIT_YES;
 }
 

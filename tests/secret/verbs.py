@@ -16,7 +16,8 @@ def a_value_is_set_read_listed_and_deleted(t):
     equal(secret(t, "list").ok().out, "OTHER\nTOKEN\n")
     equal(secret(t, "delete", "TOKEN").ok().out, "")
     equal(names(t), ["OTHER"])
-    refused(secret(t, "get", "TOKEN"), 1, "there is no secret 'TOKEN'")
+    refused(secret(t, "get", "TOKEN"), 1,
+            "there is no secret 'TOKEN'; to store it: cloche secret set TOKEN")
     refused(secret(t, "delete", "TOKEN"), 1, "there is no secret 'TOKEN'")
 
 
