@@ -688,7 +688,7 @@ int planted_finish(struct planted *b, bool changed, bool seen, bool watched,
 				 .quarantine = { b->config.state, b->config.run,
 					   b->config.sink } };
 	struct planted_scan first = s, second = s;
-	int r = 0;
+	int r = 0, synced;
 
 	quarantine_collect_pending(&s.quarantine, &b->pending);
 	restore_exposed(b, &s.quarantine);
@@ -702,8 +702,9 @@ int planted_finish(struct planted *b, bool changed, bool seen, bool watched,
 		r = planted_scan_all(&second, b->later, NULL, !watched, err);
 	if (r < 0 && !err_is_shortage(-r))
 		r = scan_roots(&s.quarantine, &b->journal, view->policy->home, err);
+	synced = quarantine_sync(r < 0 ? NULL : err);
 	if (r == 0)
-		r = quarantine_sync(err);
+		r = synced;
 	if (r == 0)
 		planted_drop(b);
 	return r;

@@ -56,7 +56,9 @@ static void make_id(char ret[QUARANTINE_ID_SIZE])
 	ret[sizeof(random)] = 0;
 }
 
-/* Of this process: entries made, and what of them is not on the disk */
+/* Of this process since the last quarantine_sync(): entries made, and what of them is not
+ * on the disk
+ */
 static unsigned int entries_made;
 static struct fs_batch unsynced;
 
@@ -72,6 +74,7 @@ int quarantine_sync(struct err *err)
 {
 	const int r = fs_batch_sync(&unsynced);
 
+	entries_made = 0;
 	return r < 0 ? fail(err, r, "cannot write planted files to the disk: %s",
 			    strerror(-r)) : 0;
 }
@@ -103,7 +106,7 @@ static int make_entry(const char *state, const char *path, const char *run,
 	if (dir < 0)
 		return fail_errno(err, "cannot open '%s' in quarantine",
 				  id);
-	if (entries_made++ == QUARANTINE_SYNCED_MAX && syncfs(dir) < 0)
+	if (entries_made++ >= QUARANTINE_SYNCED_MAX && !unsynced.n && syncfs(dir) < 0)
 		return fail_errno(err, "cannot write the journal to the disk");
 	violation_time(now_ms(CLOCK_REALTIME), when);
 	meta = json_pack("{s:i, s:s, s:s, s:s, s:s, s:b}", "v", 1, "path",
