@@ -31,6 +31,7 @@
 #include "base/fs.h"
 #include "base/own.h"
 #include "base/proc.h"
+#include "base/text.h"
 #include "report/footer.h"
 #include "report/violation.h"
 
@@ -110,16 +111,7 @@ static struct inner_reader *reader_of(struct inner_report *inner, pid_t pid,
 	return r;
 }
 
-/* FNV-1a: a refusal that collides with another of the same command is not written */
-static uint64_t hash(const struct buf *text)
-{
-	uint64_t h = 0xcbf29ce484222325;
-
-	for (size_t i = 0; i < text->len; i++)
-		h = (h ^ (unsigned char)text->p[i]) * 0x100000001b3;
-	return h;
-}
-
+/* A refusal that collides with another of the same command is not written */
 static bool is_new(struct inner_reader *r, uint64_t line)
 {
 	for (unsigned int i = 0; i < r->n; i++) {
@@ -145,7 +137,7 @@ void inner_report(struct inner_report *inner, pid_t command, const struct violat
 	buf_adds(&text, "cloche: refused: ");
 	footer_text(v, "            ", &text);
 	r = reader_of(inner, pid, &st);
-	if (!is_new(r, hash(&text)))
+	if (!is_new(r, text_hash_bytes(text.p, text.len)))
 		return;
 	if (r->n == INNER_LINES_MAX)
 		buf_addf(&text, "cloche: further refusals of this command: cloche violations list --run %s\n",
