@@ -41,19 +41,13 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 SMUGGLED = b"HTTP/1.1 200 EVIL\r\nContent-Length: 4\r\n\r\nEVIL"
 
 
-def serve(address, answer):
-    """answer(socket, path) for each request; then it is closed"""
-    listener = socket.create_server((address, 80))
+def accept_each(address, port, talk):
+    """talk(socket) for each connection; then it is closed"""
+    listener = socket.create_server((address, port))
 
     def one(sock):
         try:
-            head = b""
-            while b"\r\n\r\n" not in head:
-                got = sock.recv(65536)
-                if not got:
-                    return
-                head += got
-            answer(sock, head.split(b" ")[1].decode())
+            talk(sock)
         except OSError:		# The gate has had enough
             pass
         finally:
@@ -63,6 +57,19 @@ def serve(address, answer):
         while True:
             threading.Thread(target=one, args=(listener.accept()[0],), daemon=True).start()
     threading.Thread(target=accept, daemon=True).start()
+
+
+def serve(address, answer):
+    """answer(socket, path) for each request; then it is closed"""
+    def talk(sock):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            got = sock.recv(65536)
+            if not got:
+                return
+            head += got
+        answer(sock, head.split(b" ")[1].decode())
+    accept_each(address, 80, talk)
 
 
 def python(t, code, *options, **more):
@@ -262,14 +269,8 @@ NAMES = {"good.test": GOOD, "a.evil.test": EVIL, "inner.test": INNER, "flip.evil
 
 
 def count(address, port=80):
-    seen, listener = [], socket.create_server((address, port))
-
-    def accept():
-        while True:
-            sock, _ = listener.accept()
-            seen.append(address)
-            sock.close()
-    threading.Thread(target=accept, daemon=True).start()
+    seen = []
+    accept_each(address, port, lambda _: seen.append(address))
     return seen
 
 
@@ -309,29 +310,19 @@ print(*sorted(seen))
 @test
 def slow_and_large_dns_answers_delay_no_other_name(t):
     """Over TCP, where a truncated answer leads: bytes one by one, and as many as there can be"""
-    listener = socket.create_server(("127.0.0.1", 53))
     asked_by_tcp = threading.Event()
 
-    def one(sock):
-        try:
-            query = sock.recv(4096)[2:]
-            name = query[13:13 + query[12]]
-            big = records(query, *[INSIDE] * 4000)
-            if name == b"big":
-                sock.sendall(struct.pack(">H", len(big)) + big)
-                return
-            asked_by_tcp.set()
-            sock.sendall(b"\xff")	# The rest never comes
-            sock.recv(1)
-        except OSError:
-            pass
-        finally:
-            sock.close()
-
-    def accept():
-        while True:
-            threading.Thread(target=one, args=(listener.accept()[0],), daemon=True).start()
-    threading.Thread(target=accept, daemon=True).start()
+    def talk(sock):
+        query = sock.recv(4096)[2:]
+        name = query[13:13 + query[12]]
+        big = records(query, *[INSIDE] * 4000)
+        if name == b"big":
+            sock.sendall(struct.pack(">H", len(big)) + big)
+            return
+        asked_by_tcp.set()
+        sock.sendall(b"\xff")	# The rest never comes
+        sock.recv(1)
+    accept_each("127.0.0.1", 53, talk)
     serve(GOOD, lambda sock, _: sock.sendall(OK))
     inner = count(INNER)
     out = python(t, '''
