@@ -172,7 +172,8 @@ static void collect(struct carver *c, const struct view *view)
 	auto_buf struct buf mounts = { 0 };
 	size_t kept = 0;
 
-	(void)fs_read(AT_FDCWD, "/proc/self/mountinfo", MOUNTS_TEXT_MAX, &mounts, NULL);
+	if (fs_read(AT_FDCWD, "/proc/self/mountinfo", MOUNTS_TEXT_MAX, &mounts, NULL) < 0)
+		buf_done(&mounts);	/* Part of it is not enough */
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 		struct point *p;
